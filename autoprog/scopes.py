@@ -1,4 +1,4 @@
-"""What a key, or a person, may do."""
+"""Scopes of keys and people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who someone is to this server, by the claims of the identity provider's token."""
+"""Name, owner and scopes of a person, from the claims of the identity provider's token."""
 
 from __future__ import annotations
 

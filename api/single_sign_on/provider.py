@@ -30,8 +30,8 @@ from autoprog.settings import SingleSignOn
 # Signatures by a private key of the provider alone: with HS256 whoever knows the client's secret could sign.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 _TIMEOUT_S = 5.0
-# How long addresses and keys are kept, and the shortest time between two requests for keys that are not known.
-_KEPT_S, _AGAIN_S = 3_600.0, 30.0
+# Seconds that addresses and keys are kept; least seconds between two requests for an unknown key, and after a failure.
+_KEPT_S, _AGAIN_S, _AFTER_FAILURE_S = 3_600.0, 30.0, 5.0
 # Difference of the clocks that is tolerated.
 _LEEWAY_S = 60
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -92,12 +92,13 @@ class SignOn:
 
 @dataclass(slots=True)
 class _Kept:
-    """What was fetched from the provider, and when."""
+    """Documents of the provider, with the seconds at which they were fetched."""
 
     addresses: dict[str, str] = field(default_factory=dict)
     addresses_at: float = -_KEPT_S
     keys: KeySet | None = None
     keys_at: float = -_KEPT_S
+    failed_at: float = -_KEPT_S
 
 
 class IdentityProvider:
@@ -208,13 +209,15 @@ class IdentityProvider:
             is_new = name is not None and name not in names and age > _AGAIN_S
             if known is not None and age <= _KEPT_S and not is_new:
                 return known
-            self._kept.keys_at = self._clock()
+            if known is None and self._clock() - self._kept.failed_at < _AFTER_FAILURE_S:
+                raise ProviderUnavailableError("the identity provider could not be reached seconds ago")
             try:
                 self._kept.keys = self._fetched_keys()
             except ProviderUnavailableError:
-                if known is None:
-                    self._kept.keys_at = -_KEPT_S
+                self._kept.failed_at = self._clock()
+                if known is None:  # without keys, requests must not wait for it one after another
                     raise
+            self._kept.keys_at = self._clock()
             return self._kept.keys or KeySet([])
 
     def _fetched_keys(self) -> KeySet:
@@ -248,7 +251,7 @@ class IdentityProvider:
 
 
 def is_protected(address: str) -> bool:
-    """Whether an address has https, or is of this machine."""
+    """Test whether an address uses https or is on this machine."""
     parts = urlsplit(address)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOCAL)
 

@@ -6,7 +6,8 @@ import getpass
 import hashlib
 import json
 import socket
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,8 @@ from autoprog.cli.common import (
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
+
+    from autoprog.storage.repositories import KeyRepository
 
 
 @db.command("upgrade")
@@ -48,8 +51,6 @@ def keys_create(
 ) -> None:
     """Make an API key and print it, once."""
     from autoprog.scopes import SCOPES
-    from autoprog.storage.database import Database
-    from autoprog.storage.repositories import KeyRepository
 
     wanted = [scope for text in scopes for scope in text.split(",") if scope]
     unknown = [scope for scope in wanted if scope not in SCOPES]
@@ -57,13 +58,23 @@ def keys_create(
         fail("--owner is empty")
     if unknown or not wanted:
         fail(f"unknown scopes {', '.join(unknown) or '(none given)'}; known are {', '.join(SCOPES)}")
+    with _keys(data_dir, database) as (session, stored):
+        life = None if days is None else timedelta(days=days)
+        row, text = stored.create(owner, wanted, life=life)
+        _enter(session, "keys create", row.id)
+    print(text)
+
+
+@contextmanager
+def _keys(data_dir: DataDir, database: DatabaseUrl) -> Iterator[tuple[Session, KeyRepository]]:
+    """Open a transaction on the keys of an installation."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
     settings = read_options(data_dir=data_dir, database=database)
     target = prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session() as session:
-        life = None if days is None else timedelta(days=days)
-        row, text = KeyRepository(session).create(owner, wanted, life=life)
-        _enter(session, "keys create", row.id)
-    print(text)
+        yield session, KeyRepository(session)
 
 
 def _enter(session: Session, command: str, resource: str) -> None:
@@ -108,13 +119,8 @@ def keys_rotate(
     database: DatabaseUrl = None,
 ) -> None:
     """Make a key in place of another one and print it, once; the old one ends after the overlap."""
-    from autoprog.storage.database import Database
-    from autoprog.storage.repositories import KeyRepository
-
-    settings = read_options(data_dir=data_dir, database=database)
-    target = prepare_database(lambda: Database(settings.database_url), settings)
-    with closing(target), target.session() as session:
-        row, text = KeyRepository(session).rotate(key_id, timedelta(hours=overlap_hours))
+    with _keys(data_dir, database) as (session, stored):
+        row, text = stored.rotate(key_id, timedelta(hours=overlap_hours))
         _enter(session, "keys rotate", f"{key_id}/{row.id}")
     print(text)
 
@@ -126,13 +132,8 @@ def keys_revoke(
     database: DatabaseUrl = None,
 ) -> None:
     """Revoke a key; what was made with it stays with its owner."""
-    from autoprog.storage.database import Database
-    from autoprog.storage.repositories import KeyRepository
-
-    settings = read_options(data_dir=data_dir, database=database)
-    target = prepare_database(lambda: Database(settings.database_url), settings)
-    with closing(target), target.session() as session:
-        KeyRepository(session).revoke(key_id)
+    with _keys(data_dir, database) as (session, stored):
+        stored.revoke(key_id)
         _enter(session, "keys revoke", key_id)
 
 
@@ -143,13 +144,8 @@ def keys_unblock(
     database: DatabaseUrl = None,
 ) -> None:
     """Let in again a person of the identity provider who was blocked."""
-    from autoprog.storage.database import Database
-    from autoprog.storage.repositories import KeyRepository
-
-    settings = read_options(data_dir=data_dir, database=database)
-    target = prepare_database(lambda: Database(settings.database_url), settings)
-    with closing(target), target.session() as session:
-        KeyRepository(session).unblock(key_id)
+    with _keys(data_dir, database) as (session, stored):
+        stored.unblock(key_id)
         _enter(session, "keys unblock", key_id)
 
 

@@ -658,8 +658,10 @@ INLINE int64_t cheapest_division(const Model *model, const Memory *memory, const
     for (int64_t k = 0; k < m; k++) row[k] = row_of(model, memory, objects[k]);
     double least = UNUSABLE;
     int64_t seen = 0;
-    for (; seen < model->N && !(least < UNUSABLE && lowest / model->costs[model->by_cost[seen]] > least + tolerance); seen++) {
-        const double value = value_of_division(model, memory, row, m, model->by_cost[seen]);
+    for (; seen < model->N; seen++) {
+        const int64_t q = model->by_cost[seen];
+        if (least < UNUSABLE && lowest / model->costs[q] > least + tolerance) break;
+        const double value = value_of_division(model, memory, row, m, q);
         if (value < least) least = value;
     }
     if (least >= UNUSABLE) return -1;

@@ -130,7 +130,7 @@ def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
 def _load(module: str) -> None:
     """Import a module that the fork server has not loaded."""
     if module not in sys.modules:
-        with suppress(ImportError):  # the call says what it lacks
+        with suppress(Exception):  # the call imports it, too, and says what is wrong
             importlib.import_module(module)
         _use_one_thread()
 

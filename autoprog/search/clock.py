@@ -189,7 +189,7 @@ class Clock:
         return self.remaining_s() <= _MARGIN * self._last_s
 
     def rules_end(self, *, begun: bool = True) -> bool:
-        """Whether what follows the rules needs the time left; before they are begun, also what the first rule needs."""
+        """Test whether what follows the rules needs the time left; before they begin, with the first rule."""
         return self.remaining_s() <= self._pace * (_MODEL_S if begun else _MODEL_S + _FIRST_RULE_S)
 
     def _refits_left_s(self) -> float:

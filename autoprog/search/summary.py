@@ -47,7 +47,7 @@ class DeliveryContext:
     aside: Executor
 
     def rules_end(self, *, begun: bool = True) -> bool:
-        """Whether the mining of rules must end with those found, or must not begin."""
+        """Test whether the mining of rules must end, or must not begin."""
         return self.signals.leave() or self.clock.rules_end(begun=begun)
 
     def correction_ends(self) -> bool:

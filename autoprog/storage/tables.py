@@ -133,7 +133,7 @@ class ApiKeyRow(Base):
     revoked_at: Mapped[datetime | None]
     expires_at: Mapped[datetime | None]
     used_at: Mapped[datetime | None]  # to the hour
-    # Of people: the digest of issuer, subject and owner, and the name that the provider gives.
+    # Null for keys; for people a digest of issuer, subject and owner, and the name that the provider gives.
     subject_sha256: Mapped[str | None] = mapped_column(_SHA256)
     person: Mapped[str | None] = mapped_column(String(200))
 

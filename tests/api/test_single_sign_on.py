@@ -193,7 +193,12 @@ def test_a_provider_that_is_away(app: FastAPI, provider: FakeProvider, clock: Cl
     away = program(app, provider.token()).get("/v1/cohorts")
     assert (away.status_code, away.json()["type"].rpartition("/")[2]) == (503, "provider-unavailable")
     assert browse(app).get("/login/provider").status_code == 503
+    # For some seconds nobody waits for it again.
+    asked = len(provider.asked)
+    assert program(app, provider.token()).get("/v1/cohorts").status_code == 503
+    assert len(provider.asked) == asked
     provider.is_away = False
+    clock.now += 6
     assert program(app, provider.token()).get("/v1/cohorts").status_code == 200
     provider.is_away = True
     clock.now += 10_000

@@ -19,7 +19,7 @@ _PREFIX = "ap"
 
 
 def is_key(text: str) -> bool:
-    """Whether a text has the form of a key."""
+    """Test whether a text looks like a key."""
     return text.startswith(f"{_PREFIX}_")
 
 
