@@ -30,7 +30,7 @@ typedef uint64_t word;
 EXPORTED const uint32_t source_crc = SOURCE_CRC; /* of this file, given by the build */
 
 enum { LARGEST_SHARE, GROUP_INFORMATION, EXPONENTIAL_BOUND };
-enum { AHEAD = 16, MANY = 16, PATTERNS = 8, FEW = 64, MAX_PLANES = 24 };
+enum { AHEAD = 16, TOGETHER = 8, MANY = 16, PATTERNS = 8, FEW = 64, MAX_PLANES = 24 };
 
 static const double TIE = 1e-12, TINY = 2.2250738585072014e-308, UNUSABLE = 1e300, LN2 = 0.69314718055994530942;
 
@@ -54,7 +54,7 @@ typedef struct {
     int64_t W, lanes, first_tail;
     uint8_t *tail;            /* the last rows once more, where reading whole words would leave the array */
     const uint8_t *zeros;
-    word *planes, *carry, *any, *all;
+    word *planes, *all;
     word *open;               /* lanes of the queries that may be asked */
     uint8_t *bytes;           /* counts of a small segment */
     uint32_t *counts, *total;
@@ -65,6 +65,8 @@ typedef struct {
 #define INLINE static inline __attribute__((always_inline))
 
 typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
+typedef word words8 __attribute__((vector_size(64)));
+typedef word words4 __attribute__((vector_size(32)));
 
 static uint64_t spread[256];  /* the bits of a byte as eight bytes */
 static double ones[256][8];   /* and as eight numbers */
@@ -150,42 +152,55 @@ INLINE const uint8_t *row_of(const Model *model, const Memory *memory, int64_t o
                                        : memory->tail + (object - memory->first_tail) * 8 * memory->W;
 }
 
-#define ADD(carry, sum, a, b) do { word u = (sum) ^ (a); carry = ((sum) & (a)) | (u & (b)); sum = u ^ (b); } while (0)
+/* Add bits a and b to `sum`; T is a word or several. */
+#define ADD(T, carry, sum, a, b) do { T u = (sum) ^ (a); carry = ((sum) & (a)) | (u & (b)); sum = u ^ (b); } while (0)
+
+/* Add eight rows to the planes, sizeof(T) bytes from word w on. */
+#define COUNT(T)                                                                                        \
+    do {                                                                                                \
+        T two_a, two_b, four_a, four_b, over, s1, s2, s4, x[8];                                         \
+        for (int j = 0; j < 8; j++) memcpy(&x[j], r[j] + 8 * w, sizeof(T));                             \
+        memcpy(&s1, planes + w, sizeof(T));                                                             \
+        memcpy(&s2, planes + W + w, sizeof(T));                                                         \
+        memcpy(&s4, planes + 2 * W + w, sizeof(T));                                                     \
+        ADD(T, two_a, s1, x[0], x[1]);                                                                  \
+        ADD(T, two_b, s1, x[2], x[3]);                                                                  \
+        ADD(T, four_a, s2, two_a, two_b);                                                               \
+        ADD(T, two_a, s1, x[4], x[5]);                                                                  \
+        ADD(T, two_b, s1, x[6], x[7]);                                                                  \
+        ADD(T, four_b, s2, two_a, two_b);                                                               \
+        ADD(T, over, s4, four_a, four_b);                                                               \
+        memcpy(planes + w, &s1, sizeof(T));                                                             \
+        memcpy(planes + W + w, &s2, sizeof(T));                                                         \
+        memcpy(planes + 2 * W + w, &s4, sizeof(T));                                                     \
+        for (int k = 3; k < n_planes; k++) {                                                            \
+            T plane, sum;                                                                               \
+            memcpy(&plane, planes + k * W + w, sizeof(T));                                              \
+            sum = plane ^ over;                                                                         \
+            over &= plane;                                                                              \
+            memcpy(planes + k * W + w, &sum, sizeof(T));                                                \
+        }                                                                                               \
+        w += (int64_t)(sizeof(T) / sizeof(word));                                                       \
+    } while (0)
 
 /* Count the ones of m rows in every lane; the number of planes. */
 INLINE int count_planes(const Model *model, const Memory *memory, const int64_t *objects, int64_t m)
 {
     const int64_t W = memory->W;
-    word *restrict planes = memory->planes, *restrict carry = memory->carry;
+    word *restrict planes = memory->planes;
     int n_planes = 0;
     while (m >> n_planes) n_planes++;
     memset(planes, 0, (size_t)((n_planes < 4 ? 4 : n_planes) * W) * sizeof(word));
-    word *restrict p1 = planes, *restrict p2 = planes + W, *restrict p4 = planes + 2 * W;
     for (int64_t i = 0; i < m; i += 8) {
         const uint8_t *r[8];
         for (int64_t j = 0; j < 8; j++) {
             call_ahead(model, objects, i + j + AHEAD, m);
             r[j] = i + j < m ? row_of(model, memory, objects[i + j]) : memory->zeros;
         }
-        for (int64_t w = 0; w < W; w++) {
-            word two_a, two_b, four_a, four_b, eight, s1 = p1[w], s2 = p2[w], s4 = p4[w];
-            ADD(two_a, s1, word_at(r[0], w), word_at(r[1], w));
-            ADD(two_b, s1, word_at(r[2], w), word_at(r[3], w));
-            ADD(four_a, s2, two_a, two_b);
-            ADD(two_a, s1, word_at(r[4], w), word_at(r[5], w));
-            ADD(two_b, s1, word_at(r[6], w), word_at(r[7], w));
-            ADD(four_b, s2, two_a, two_b);
-            ADD(eight, s4, four_a, four_b);
-            p1[w] = s1, p2[w] = s2, p4[w] = s4, carry[w] = eight;
-        }
-        for (int k = 3; k < n_planes; k++) {
-            word *restrict plane = planes + k * W;
-            for (int64_t w = 0; w < W; w++) {
-                word sum = plane[w] ^ carry[w];
-                carry[w] &= plane[w];
-                plane[w] = sum;
-            }
-        }
+        int64_t w = 0;
+        while (w + 8 <= W) COUNT(words8);
+        if (w + 4 <= W) COUNT(words4);
+        while (w < W) COUNT(word);
     }
     return n_planes;
 }
@@ -216,40 +231,52 @@ INLINE void lane_counts(const Memory *memory, int n_planes)
     }
 }
 
+/* Keep the bits of `all` that a row has, sizeof(T) bytes from word w on. */
+#define KEEP(T)                                                                                         \
+    do {                                                                                                \
+        T here, kept;                                                                                   \
+        memcpy(&here, row + 8 * w, sizeof(T));                                                          \
+        memcpy(&kept, all + w, sizeof(T));                                                              \
+        kept &= here;                                                                                   \
+        memcpy(all + w, &kept, sizeof(T));                                                              \
+        w += (int64_t)(sizeof(T) / sizeof(word));                                                       \
+    } while (0)
+
 /* Add the weights of the objects that answer 1, in the order of the objects. */
 INLINE void add_weights(
     const Model *model, const Memory *memory, const int64_t *objects, int64_t m, const double *weights, double *sums)
 {
     const int64_t n_bytes = model->stride;
-    for (int64_t i = 0; i < m; i += 4) {
-        const uint8_t *row[4];
-        double weight[4];
-        for (int k = 0; k < 4; k++) {
+    for (int64_t i = 0; i < m; i += TOGETHER) {
+        const uint8_t *row[TOGETHER];
+        double weight[TOGETHER];
+        for (int k = 0; k < TOGETHER; k++) {
             call_ahead(model, objects, i + k + AHEAD, m);
             row[k] = i + k < m ? row_of(model, memory, objects[i + k]) : memory->zeros;
             weight[k] = i + k < m ? weights[objects[i + k]] : 0.0;
         }
         for (int64_t b = 0; b < n_bytes; b++) {
-            if (!(row[0][b] | row[1][b] | row[2][b] | row[3][b])) continue;
+            int some = 0;
+            for (int k = 0; k < TOGETHER; k++) some |= row[k][b];
+            if (!some) continue;
             eight sum = *(const eight *)(sums + 8 * b);
-            for (int k = 0; k < 4; k++) sum += *(const eight *)ones[row[k][b]] * weight[k];
+            for (int k = 0; k < TOGETHER; k++) sum += *(const eight *)ones[row[k][b]] * weight[k];
             *(eight *)(sums + 8 * b) = sum;
         }
     }
 }
 
-/* Which lanes some object, and which all objects, answer 1. */
-INLINE void any_and_all(const Model *model, const Memory *memory, const int64_t *objects, int64_t m)
+/* Which lanes all objects answer 1. */
+INLINE void find_all(const Model *model, const Memory *memory, const int64_t *objects, int64_t m)
 {
-    word *restrict any = memory->any, *restrict all = memory->all;
-    memset(any, 0, (size_t)memory->W * sizeof(word));
+    word *restrict all = memory->all;
     memset(all, 0xFF, (size_t)memory->W * sizeof(word));
     for (int64_t i = 0; i < m; i++) {
         const uint8_t *row = row_of(model, memory, objects[i]);
-        for (int64_t w = 0; w < memory->W; w++) {
-            word x = word_at(row, w);
-            any[w] |= x, all[w] &= x;
-        }
+        int64_t w = 0;
+        while (w + 8 <= memory->W) KEEP(words8);
+        if (w + 4 <= memory->W) KEEP(words4);
+        while (w < memory->W) KEEP(word);
     }
 }
 
@@ -320,6 +347,17 @@ INLINE void add_small(const Model *model, const Memory *memory, const int64_t *o
     }
 }
 
+/* Add the term of each lane's count, which are `step` numbers apart. */
+INLINE void add_terms(
+    int64_t lanes, const uint8_t *restrict count, const double *restrict term, int step, double *restrict sum)
+{
+    for (int64_t q = 0; q < lanes; q += 8) {
+        eight some;
+        for (int j = 0; j < 8; j++) some[j] = term[step * count[q + j]];
+        *(eight *)(sum + q) += some;
+    }
+}
+
 /* Add the terms of a segment of equally likely objects, and its counts where they are many. */
 INLINE void add_counts(const Model *model, const Memory *memory, const int64_t *objects, int64_t size)
 {
@@ -331,9 +369,8 @@ INLINE void add_counts(const Model *model, const Memory *memory, const int64_t *
         for (int64_t c = 0; c <= size; c++) term[c] = lambda ? table[c] : table[size] - table[c] - table[size - c];
         byte_counts(memory, 0, n_planes, memory->bytes);
         const uint8_t *restrict c = memory->bytes;
-        for (int64_t q = 0; q < memory->lanes; q++) first[q] += term[c[q]];
-        if (lambda)
-            for (int64_t q = 0; q < memory->lanes; q++) second[q] += term[size - c[q]];
+        add_terms(memory->lanes, c, term, 1, first);
+        if (lambda) add_terms(memory->lanes, c, term + size, -1, second);
         if (size >= MANY)
             for (int64_t q = 0; q < memory->lanes; q++) memory->total[q] += c[q];
     } else {
@@ -404,7 +441,7 @@ INLINE double add_weighed(const Model *model, const Memory *memory, const int64_
         waiting = end;
         memset(sums, 0, (size_t)memory->lanes * sizeof(double));
         add_weights(model, memory, objects + i, size, model->weights, sums);
-        any_and_all(model, memory, objects + i, size);
+        find_all(model, memory, objects + i, size);
         fill_left(memory, sums, mass, left);
         for (int64_t q = 0; q < memory->lanes; q++) right[q] += sums[q];
         if (lambda)
@@ -488,7 +525,7 @@ INLINE double values_of(const Model *model, const Memory *memory, const int64_t 
             add_weights(model, memory, objects, m, model->weights, right);
         else
             whole = add_weighed(model, memory, objects, m);
-        any_and_all(model, memory, objects, m);
+        find_all(model, memory, objects, m);
         fill_left(memory, right, mass, left);
     } else {
         if (model->criterion == LARGEST_SHARE)
@@ -804,7 +841,7 @@ static void *begin(const Model *model, Memory *memory)
     const int64_t W = (model->stride + 7) / 8, lanes = 64 * W, margin = 8 * W - model->stride;
     const int64_t unsafe = (margin + model->stride - 1) / model->stride, n_tail = unsafe < model->M ? unsafe : model->M;
     const size_t row = (size_t)W * sizeof(word), numbers = (size_t)(lanes < 256 ? 256 : lanes) * sizeof(double);
-    char *block = calloc(1, (MAX_PLANES + 5) * row + 7 * numbers + 512 * sizeof(double) + (size_t)lanes
+    char *block = calloc(1, (MAX_PLANES + 3) * row + 7 * numbers + 512 * sizeof(double) + (size_t)lanes
                                 + 2 * (size_t)model->M * sizeof(int64_t) + (size_t)n_tail * row + 64);
     if (!block) return NULL;
     char *rest = block;
@@ -815,8 +852,8 @@ static void *begin(const Model *model, Memory *memory)
     memory->small = taken(&rest, 512 * sizeof(double));
     memory->alone = taken(&rest, (size_t)model->M * sizeof(int64_t));
     memory->few = taken(&rest, (size_t)model->M * sizeof(int64_t));
-    memory->planes = taken(&rest, MAX_PLANES * row), memory->carry = taken(&rest, row);
-    memory->any = taken(&rest, row), memory->all = taken(&rest, row), memory->open = taken(&rest, row);
+    memory->planes = taken(&rest, MAX_PLANES * row);
+    memory->all = taken(&rest, row), memory->open = taken(&rest, row);
     memory->zeros = taken(&rest, row), memory->tail = taken(&rest, (size_t)n_tail * row);
     memory->counts = taken(&rest, numbers / 2), memory->total = taken(&rest, numbers / 2);
     memory->bytes = taken(&rest, (size_t)lanes);

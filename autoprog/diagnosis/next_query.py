@@ -119,16 +119,18 @@ class Elimination:
 
 def _information(model: DiagnosisModel, objects: _Ints, query: int) -> float:
     """Information of the answer on the target under the prior, bits; the objects are sorted by target."""
-    prior = model.prior[objects]
-    prior = prior / prior.sum()
-    yes = prior * model.responses.at(objects, query)
-    answer = min(1.0, float(yes.sum()))
+    some: _Ints | slice = objects if len(objects) < model.n_objects else slice(None)  # all: nothing is copied
+    prior = model.prior[some]
+    yes = prior * model.responses.at(some, query)
+    mass = float(prior.sum())
+    answer = min(1.0, float(yes.sum()) / mass)
     bits = float(entr(answer) + entr(1.0 - answer)) / math.log(2.0)
     if model.stop == "object":
         return bits
-    first = np.flatnonzero(np.diff(model.target_of[objects], prepend=-1))
+    target = model.target_of[some]
+    first = np.append(0, 1 + np.flatnonzero(target[1:] != target[:-1]))
     whole, ones = np.add.reduceat(prior, first), np.add.reduceat(yes, first)
     divided = (ones > 0) & (ones < whole)
     share = ones[divided] / whole[divided]
-    within = float(whole[divided] @ (entr(share) + entr(1.0 - share))) / math.log(2.0)
+    within = float(whole[divided] @ (entr(share) + entr(1.0 - share))) / mass / math.log(2.0)
     return max(0.0, bits - within)

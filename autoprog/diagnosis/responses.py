@@ -85,8 +85,8 @@ class Responses:
         rows = self.known if objects is None else self.known[objects]
         return np.unpackbits(rows, axis=1, count=self.n_queries)
 
-    def at(self, objects: NDArray[np.int64], queries: NDArray[np.int64] | int) -> NDArray[np.bool_]:
-        """Single cells of B, shape (m,): for each object, its own query or one for all."""
+    def at(self, objects: NDArray[np.int64] | slice, queries: NDArray[np.int64] | int) -> NDArray[np.bool_]:
+        """Single cells of B, shape (m,): for each object, its own query or one for all; of a slice of objects, one."""
         return bits_at(self.rows, objects, queries)
 
     def known_at(self, objects: NDArray[np.int64], queries: NDArray[np.int64] | int) -> NDArray[np.bool_]:
@@ -106,7 +106,7 @@ class Responses:
 
 
 def bits_at(
-    rows: NDArray[np.uint8], objects: NDArray[np.integer], queries: NDArray[np.integer] | int
+    rows: NDArray[np.uint8], objects: NDArray[np.integer] | slice, queries: NDArray[np.integer] | int
 ) -> NDArray[np.bool_]:
     """Single cells of a matrix packed along its rows, indexed as in `Responses.at`."""
     queries = np.asarray(queries)

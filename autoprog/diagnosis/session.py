@@ -349,7 +349,7 @@ class Sessions:
         certainty: float,
         tests: OrderedQueries | None,
     ) -> tuple[Status, NextQuery | None]:
-        objects = np.flatnonzero(posterior)
+        objects = np.flatnonzero(posterior > 0)
         present = self.model.target_of[objects]
         if (present == present[0]).all():
             return "identified", None
