@@ -177,6 +177,9 @@ class BinaryEndpoint:
     def observed(self, k: int) -> ObservedOutcome | None:
         return None
 
+    def known_outcomes(self, k: int) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        return self.y, np.ones(len(self.y))
+
     def observed_curve(self, k: int, rows: NDArray[np.intp]) -> CurveOf:
         return frequency_curves(self.y[rows])
 

@@ -163,6 +163,10 @@ class Endpoint(Protocol):
         """What was observed until horizon `k`, for rules; None for the cohort's own 0 and 1."""
         ...
 
+    def known_outcomes(self, k: int) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        """Whether each patient had the event by horizon `k`, and her weight: 0 where that is unknown."""
+        ...
+
     def observed_curve(self, k: int, rows: NDArray[np.intp]) -> CurveOf:
         """How calibration curves until horizon `k` are drawn of some patients."""
         ...

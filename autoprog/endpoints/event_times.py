@@ -22,6 +22,7 @@ from autoprog.evaluation import (
     measured_name,
 )
 from autoprog.interpreter import Clusters, IncidenceOutcome, ObservedOutcome
+from autoprog.survival import ipcw_weights
 from autoprog.validation import (
     Beside,
     Corrected,
@@ -204,6 +205,11 @@ class EventEndpoint:
     @cached_property
     def _clusters(self) -> Clusters:
         return Clusters.of(self.cohort)
+
+    def known_outcomes(self, k: int) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        time, event, horizon = self.y["time"], self.y["event"], self.horizons[k]
+        w = ipcw_weights(time, event, [horizon], self.context.censoring)[:, 0]
+        return ((event == 1) & (time <= horizon)).astype(np.int8), w
 
     def observed_curve(self, k: int, rows: NDArray[np.intp]) -> CurveOf:
         assert self.cohort.time is not None  # noqa: S101  of event times

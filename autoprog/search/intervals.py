@@ -33,6 +33,7 @@ from autoprog.validation import (
     Recalibration,
     Refit,
     compute_instability,
+    estimate_lack_of_fit,
     fit_patient_intervals,
     recalibration_covariance,
 )
@@ -205,17 +206,20 @@ class _Estimation:
         intervals, instability = [], []
         for k in range(len(endpoint.horizons)):
             found = [Refit(risks[:, k], own[:, k]) for risks in refitted]
-            intervals.append(self._intervals(p[:, :, k], averaged[:, k], found))
+            intervals.append(self._intervals(k, p[:, :, k], averaged[:, k], found))
             curve = endpoint.observed_curve(k, self.rows)
             instability.append(self._instability(own[:, k], [risks[:, k] for risks in refitted], curve))
         method = _method(self.fitted, len(refitted), refits.kept)
         return IntervalEstimate(tuple(intervals), method, tuple(instability))
 
     def _intervals(
-        self, p: NDArray[np.float64], averaged: NDArray[np.float64], refits: Sequence[Refit]
+        self, k: int, p: NDArray[np.float64], averaged: NDArray[np.float64], refits: Sequence[Refit]
     ) -> PatientIntervals:
         """Intervals of the risks until one horizon."""
         cohort, rows = self.fitted.cohort, self.rows
+        y, weights = self.fitted.endpoint.known_outcomes(k)
+        groups = None if cohort.groups is None else cohort.groups[rows]
+        risks = self.recalibration.apply(averaged[rows])
         return fit_patient_intervals(
             cohort.features,
             self.distribution.completed(cohort.X[rows], 1)[0],
@@ -225,6 +229,7 @@ class _Estimation:
             refits,
             folds=self.fitted.plan.folds,
             covariance=recalibration_covariance(averaged, self.recalibration, PRIOR_PRECISION),
+            lack_of_fit=estimate_lack_of_fit(cohort.X[rows], y[rows], risks, weights[rows], groups),
         )
 
     def _instability(

@@ -41,6 +41,7 @@ from autoprog.validation.instability import (
     frequency_curves,
     incidence_curves,
 )
+from autoprog.validation.lack_of_fit import estimate_lack_of_fit
 from autoprog.validation.operating import operating_document
 from autoprog.validation.optimism import (
     Beside,
@@ -146,6 +147,7 @@ __all__ = [
     "delivered_slope",
     "distribution_document",
     "estimate_event_score",
+    "estimate_lack_of_fit",
     "estimate_score",
     "event_figures",
     "fit_competing",

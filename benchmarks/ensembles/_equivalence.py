@@ -38,6 +38,7 @@ from autoprog.validation import (
     INTERVAL_LEVEL,
     Refit,
     bootstrap_rows,
+    estimate_lack_of_fit,
     fit_patient_intervals,
     fit_recalibration,
     recalibration_covariance,
@@ -138,11 +139,20 @@ def _of_ensemble(fits: _Fits, features: Any, weights: dict[str, float], p: _Floa
     refitted = np.tensordot(fits.refitted, w, ((1,), (0,)))
     bootstrap = np.sqrt(recalibration.slope**2 * np.mean(((refitted - q) / s) ** 2, axis=0) + added)
     centre = recalibration.intercept + recalibration.slope * x
+    lack_of_fit = estimate_lack_of_fit(fits.X, fits.y, recalibration.apply(averaged), np.ones(len(fits.y)))
     refits = [Refit(risks, averaged) for risks in np.tensordot(fits.left_out, w, ((1,), (0,)))]
 
     def spread(number: int, *, widened: bool) -> _Floats:
         intervals = fit_patient_intervals(
-            features, fits.X, fits.out_of_fold, w, averaged, refits[:number], folds=_FOLDS, covariance=covariance
+            features,
+            fits.X,
+            fits.out_of_fold,
+            w,
+            averaged,
+            refits[:number],
+            folds=_FOLDS,
+            covariance=covariance,
+            lack_of_fit=lack_of_fit,
         )
         if not widened:
             intervals = replace(intervals, widening=1.0, lack_of_fit=0.0)

@@ -52,6 +52,22 @@ def test_an_endpoint_has_one_column_of_risks_a_horizon(endpoint: Endpoint) -> No
     assert endpoint.subgroups(endpoint.cross_fit(risks, SEED), []) == []
 
 
+def test_without_censoring_every_outcome_is_known() -> None:
+    for endpoint in (binary(), followed()):
+        y, weights = endpoint.known_outcomes(0)
+        np.testing.assert_array_equal(y, Y)
+        np.testing.assert_allclose(weights, 1.0)
+
+
+def test_who_was_censored_before_the_horizon_counts_by_others() -> None:
+    """Of four patients one is lost early; one of the three left has a competing event."""
+    table = event_times(np.array([0, 1, 2, 0]), np.array([0.1, 0.5, 0.6, 2.0]))
+    endpoint = make_endpoint(as_cohort(X[:4], table, (HORIZON,), 2), (HORIZON,))
+    y, weights = endpoint.known_outcomes(0)
+    np.testing.assert_array_equal(y, [0, 1, 0, 0])
+    np.testing.assert_allclose(weights, np.array([0, 4, 4, 4]) / 3)
+
+
 @KINDS
 def test_the_instability_of_every_horizon_has_its_place(endpoint: Endpoint) -> None:
     risks = as_curve(endpoint, P)

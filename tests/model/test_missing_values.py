@@ -49,7 +49,7 @@ def fitted() -> PrognosticModel:
         for _ in range(6)
     ]
     intervals = fit_patient_intervals(
-        _FEATURES, X, p, np.array([0.5, 0.5]), p[0], refits, folds=5, covariance=np.eye(2) * 0.01
+        _FEATURES, X, p, np.array([0.5, 0.5]), p[0], refits, folds=5, covariance=np.eye(2) * 0.01, lack_of_fit=0.1
     )
     return dataclasses.replace(
         model, distribution=FeatureDistribution.fit(_FEATURES, X), intervals=(intervals,), recalibration=IDENTITY

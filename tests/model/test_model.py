@@ -121,7 +121,7 @@ def _intervals(cohort_name: str = "cleveland") -> PatientIntervals:
     ]
     covariance = np.array([[0.01, 0.0], [0.0, 0.01]])
     return fit_patient_intervals(
-        cohort.features, cohort.X, p, np.array(WEIGHTS), q, refits, folds=5, covariance=covariance
+        cohort.features, cohort.X, p, np.array(WEIGHTS), q, refits, folds=5, covariance=covariance, lack_of_fit=0.1
     )
 
 

@@ -27,7 +27,7 @@ from autoprog.validation import (
     recalibration_covariance,
     shares_of_variance,
 )
-from autoprog.validation.patient_intervals import LACK_OF_FIT, WIDENING
+from autoprog.validation.patient_intervals import WIDENING
 
 FEATURES = tuple(Feature(f"x{j}", "numeric") for j in range(4))
 FOLDS = 5
@@ -52,7 +52,7 @@ def patients(n: int = 3000, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fitted(X: np.ndarray, p: np.ndarray, refits: list[Refit], **changes: object) -> PatientIntervals:
-    arguments = {"folds": FOLDS, "covariance": np.zeros((2, 2)), **changes}
+    arguments = {"folds": FOLDS, "covariance": np.zeros((2, 2)), "lack_of_fit": 0.1, **changes}
     return fit_patient_intervals(FEATURES, X, p[None], np.ones(1), p, refits, **arguments)
 
 
@@ -103,7 +103,7 @@ def test_what_no_refit_shows_widens_it() -> None:
     recalibration = Recalibration(0.1, 1.5)
     bare = plain(intervals).spread(X, p[None], np.ones(1), p, recalibration)
     widened = intervals.spread(X, p[None], np.ones(1), p, recalibration)
-    np.testing.assert_allclose(widened**2, 1.5**2 * LACK_OF_FIT + WIDENING**2 * bare**2, rtol=1e-9)
+    np.testing.assert_allclose(widened**2, 1.5**2 * 0.1 + WIDENING**2 * bare**2, rtol=1e-9)
 
 
 def test_a_model_from_before_keeps_its_intervals() -> None:
@@ -113,7 +113,15 @@ def test_a_model_from_before_keeps_its_intervals() -> None:
     w = np.array([0.5, 0.5])
     q = w @ apart
     intervals = fit_patient_intervals(
-        FEATURES, X, apart, w, q, draws(np.full(len(p), 0.1), q), folds=FOLDS, covariance=np.zeros((2, 2))
+        FEATURES,
+        X,
+        apart,
+        w,
+        q,
+        draws(np.full(len(p), 0.1), q),
+        folds=FOLDS,
+        covariance=np.zeros((2, 2)),
+        lack_of_fit=0.1,
     )
     document = intervals.to_json()
     for name in ("widening", "lack_of_fit", "disagreement"):
@@ -197,7 +205,7 @@ def _cohort_coverage(seed: int) -> tuple[float, float]:
         refits.append(Refit(risks, oof))
     covariance = recalibration_covariance(oof, recalibration)
     intervals = fit_patient_intervals(
-        FEATURES, X, oof[None], np.ones(1), oof, refits, folds=FOLDS, covariance=covariance
+        FEATURES, X, oof[None], np.ones(1), oof, refits, folds=FOLDS, covariance=covariance, lack_of_fit=0.1
     )
     new, truth = patients(500, seed + 1000)
     q = learner.fit(X, y).predict_proba(new)[:, 1]
