@@ -1,7 +1,8 @@
 """Module that the fork server imports before it forks: children inherit the libraries and start in milliseconds.
 
 Nothing else imports it. It only loads: a library that computed in the fork server may hang in its children. It loads
-what most pipelines need. A child loads the rest, such as torch, when a call names it.
+what most pipelines need at once, so that the first children start early, and the rest, such as torch, a module at a
+time once they are at work. A child that was forked before loads the rest itself when a call names it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import atexit
 import importlib
 import os
+import signal
+from collections import deque
+from contextlib import suppress
 from multiprocessing import spawn
 
 _MODULES = (
@@ -34,6 +38,26 @@ for _name in ("_fixup_main_from_name", "_fixup_main_from_path"):
 
 for _name in _MODULES:
     importlib.import_module(_name)
+
+from autoprog.space import registered  # noqa: E402  after what it imports
+
+# Seconds until the first children are at work, and between two modules: meanwhile the fork server answers.
+_LATER_S, _BETWEEN_S = 3.0, 0.2
+_later = deque(dict.fromkeys(["autoprog.model.skops_io", *(name for a in registered() for name in a.modules)]))
+
+
+def _load_later(*_: object) -> None:
+    """Load the next module; who asks for a child waits meanwhile."""
+    with suppress(Exception):  # a child imports it, too, and says what is wrong
+        importlib.import_module(_later.popleft())
+    if _later:
+        signal.setitimer(signal.ITIMER_REAL, _BETWEEN_S)
+
+
+# Children inherit neither the timer nor a half-loaded module, as the fork server forks between signals.
+if hasattr(signal, "setitimer"):
+    signal.signal(signal.SIGALRM, _load_later)
+    signal.setitimer(signal.ITIMER_REAL, _LATER_S)
 
 # The fork server ends when its parent is gone, and its children with it: at once, without tearing down what it loaded.
 atexit.register(os._exit, 0)

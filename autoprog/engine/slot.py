@@ -36,8 +36,7 @@ class Slot:
     def start(self) -> None:
         """Fork the child; if that fails, the first call fails the same way."""
         start_fork_server(self._preload)
-        with suppress(RuntimeError):
-            self._schedule(os.getpid)
+        self._fork()
 
     def run(self, key: str, payload: bytes, limits: CallLimits, cancelled: Event) -> CallOutcome:
         """Run one call until it ends, exceeds a limit or is `cancelled`; raises EngineUnavailableError."""
@@ -94,6 +93,12 @@ class Slot:
     def _replace_pool(self) -> None:
         self._stop_pool()
         self._pool = self._new_pool()
+        self._fork()
+
+    def _fork(self) -> None:
+        """Have the pool fork its child before a call asks for it."""
+        with suppress(RuntimeError):
+            self._schedule(os.getpid)
 
     def _stop_pool(self) -> None:
         self._pool.stop()  # type: ignore[no-untyped-call]

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.model_selection import GroupKFold, KFold
 
 from autoprog.evaluation import compute_logit

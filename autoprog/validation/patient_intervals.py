@@ -250,7 +250,7 @@ class PatientIntervals:
         )
 
 
-def fit_patient_intervals(
+def fit_patient_intervals(  # noqa: PLR0913  what is known of the patients, and of the fits
     features: Sequence[Feature],
     X: _Floats,
     p: NDArray[np.floating],
