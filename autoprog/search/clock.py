@@ -33,7 +33,7 @@ _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
 _MEMBERS = 20
 _ALL_PATIENTS = 1.25
 # Seconds of what follows the correction: measures, rules, the model's file; while the slots keep the cores busy.
-_REST_S, _REST_S_PATIENT = 2.0, 5e-5
+_REST_S, _REST_S_PATIENT = 1.3, 5e-5
 # Seconds of the measures at the horizons, for event times.
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
