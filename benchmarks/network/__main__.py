@@ -4,6 +4,7 @@
     python benchmarks/network arrays --data FOLDER [--cohorts ...] [--folder RUNS]
     python benchmarks/network show [--model NAME] [--json] [--folder RUNS]
     python benchmarks/network marginals --data FOLDER
+    python benchmarks/network added --data FOLDER [--opening RUNS]
 
 A run asks every model for the risks of every patient by fits to the others (three seeds of five folds) and keeps one
 file for each model, cohort and seed; what is there is not fitted again. A further model is NAME=MODULE:CLASS, imported
@@ -12,7 +13,8 @@ when it is asked: with `fit(X, y)` and `predict_proba(X)` it takes the binary co
 and one a level of a category, NaN for missing. `show` lays the named model beside its rivals.
 
 `marginals` compares the tables that the network was trained on with the cohorts: 10th, 50th and 90th percentile over
-tables. `arrays` writes the cohorts and their folds for a model that runs where these libraries are not: its risks go to
+tables. `added` asks the network for the splits that `benchmarks/opening` kept, and prints what the opening's list gains
+by it. `arrays` writes the cohorts and their folds for a model that runs where these libraries are not: its risks go to
 MODEL/COHORT-SEED.npz beside the others, with the arrays of `_tasks.Answer`.
 """
 
@@ -73,6 +75,13 @@ def _marginals(arguments: argparse.Namespace) -> None:
     print(json.dumps(marginals(arguments.data), indent=1))
 
 
+def _added(arguments: argparse.Namespace) -> None:
+    from _added import added  # noqa: PLC0415  learning libraries
+
+    warnings.filterwarnings("ignore")
+    print(json.dumps(added(arguments.opening, arguments.data), indent=1))
+
+
 def main() -> None:
     """Run one of the commands."""
     sys.path.insert(0, str(_HERE))
@@ -88,7 +97,10 @@ def main() -> None:
     arrays.set_defaults(run=_arrays)
     prior = commands.add_parser("marginals", help="print what synthetic tables have in common with the cohorts")
     prior.set_defaults(run=_marginals)
-    for command in (run, arrays, prior):
+    more = commands.add_parser("added", help="print what the network adds to the opening's list")
+    more.add_argument("--opening", type=Path, metavar="RUNS", default=_HERE.parent / "opening" / "runs")
+    more.set_defaults(run=_added)
+    for command in (run, arrays, prior, more):
         command.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
     for command in (run, arrays):
         command.add_argument("--cohorts", nargs="+", metavar="COHORT")

@@ -12,7 +12,7 @@ from scipy.stats import skew
 from sklearn.metrics import roc_auc_score
 
 from training.network.batches import draw_extent, draw_patients
-from training.network.encoding import Ridge, binary_scores, encode_cells
+from training.network.encoding import Regressions, binary_scores, encode_cells
 
 _QUANTILES = (0.1, 0.5, 0.9)
 _MANY_VALUES = 20
@@ -42,7 +42,7 @@ def _told(X: _Floats, y: NDArray[np.int64]) -> dict[str, float]:
     z = cells[:, :, 0]
     correlation = np.abs(z.T @ z / len(z))[np.triu_indices(X.shape[1], 1)]
     many = [abs(skew(v)) for v, k in zip(known, levels, strict=True) if k > _MANY_VALUES]
-    scores, _ = binary_scores(Ridge.of(cells, missing, len(X)), y)
+    scores, _ = binary_scores(Regressions.of(cells, missing, len(X)), y)
     return {
         "patients": len(X),
         "columns": X.shape[1],

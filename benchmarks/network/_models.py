@@ -147,7 +147,7 @@ def _n_causes(cohort: Cohort) -> int:
 
 
 def network(fold: Fold) -> _Floats:
-    """The network that `training/network` keeps, by its student."""
+    """The network that `training/network` keeps."""
     from training.network.learners import PriorNetworkClassifier, PriorNetworkHazards  # noqa: PLC0415  torch
 
     kind = PriorNetworkHazards if _n_causes(fold.learn) else PriorNetworkClassifier

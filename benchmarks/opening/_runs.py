@@ -86,19 +86,35 @@ def table(name: str, data: Path) -> tuple[pd.DataFrame, NDArray[np.int8]]:
     return frame, (outcome == max(outcome.unique())).to_numpy(np.int8)
 
 
-def measure(name: str, seed: int, data: Path, kept: Split | None = None) -> Split:
-    """Fit every candidate; those of an earlier run are not fitted again."""
+def _sample(name: str, data: Path) -> tuple[pd.DataFrame, NDArray[np.int8]]:
     frame, y = table(name, data)
     if len(frame) > MAX_PATIENTS:
         rows, _ = train_test_split(np.arange(len(y)), train_size=MAX_PATIENTS, random_state=0, stratify=y)
         frame, y = frame.iloc[rows], y[rows]
-    frame = frame.reset_index(drop=True)
-    cohort = binary_cohort(frame, y, 1, None, all_numeric=False).cohort
+    return frame.reset_index(drop=True), y
+
+
+def _division(y: NDArray[np.int8], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     learn, new = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, random_state=seed, stratify=y)
-    patients, others = cohort.take(learn), cohort.take(new)
+    return learn, new
+
+
+def divide(name: str, seed: int, data: Path) -> tuple[Cohort, Cohort, Plan]:
+    """Patients to learn from, the others, and the folds of the former."""
+    frame, y = _sample(name, data)
+    cohort = binary_cohort(frame, y, 1, None, all_numeric=False).cohort
+    learn, new = _division(y, seed)
+    patients = cohort.take(learn)
     settings, _ = plan_search(SearchSettings(), patients)
     assert settings.folds is not None
-    plan = replace(plan_for(settings, patients, settings.folds), repeats=1)
+    return patients, cohort.take(new), replace(plan_for(settings, patients, settings.folds), repeats=1)
+
+
+def measure(name: str, seed: int, data: Path, kept: Split | None = None) -> Split:
+    """Fit every candidate; those of an earlier run are not fitted again."""
+    frame, y = _sample(name, data)
+    learn, new = _division(y, seed)
+    patients, others, plan = divide(name, seed, data)
     told = {} if kept is None else _told(kept)
     for candidate, configuration in _configurations(patients, plan).items():
         if candidate not in told:

@@ -1,7 +1,6 @@
 """A network trained once on synthetic clinical tables, which predicts a new table in one forward pass.
 
 `tables` and `outcomes` draw the tables, `batches` puts them together, `training` trains, `weights` holds what was
-trained. `encoding` and `architecture` are the network, `predictions` asks it; `student` and `learners` make of its
-answers a model that needs it no more. `benchmarks/network` says how far it got. The product does not use it, as the
-ensemble of the opening is as good without it.
+trained. `encoding` and `architecture` are the network, `predictions` and `learners` ask it. `benchmarks/network` says
+how far it got. The product does not use it, as the ensemble of the opening is as good without it.
 """

@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 
 from training.network.encoding import (
     SLOTS,
-    Ridge,
+    Regressions,
     base_log_odds,
     binary_scores,
     encode_cells,
@@ -30,7 +30,7 @@ _FEWEST_EVENTS = 3
 
 def draw_extent(rng: np.random.Generator) -> Extent:
     """Draw how many patients and columns the tables of a batch have: 20 to 1,500 to learn from, 2 to 60 columns."""
-    m = int(np.exp(rng.uniform(np.log(48), np.log(1_800))))
+    m = int(np.exp(rng.uniform(np.log(56), np.log(1_900))))
     n = max(20, min(1_500, int(m * rng.uniform(0.55, 0.92))))
     middle = min(60.0, max(2.0, np.exp(rng.normal(2.45, 0.7))))
     fewest, most = max(2, int(middle * 0.6)), min(60, int(np.ceil(middle * 1.4)))
@@ -60,7 +60,7 @@ def draw_binary(rng: np.random.Generator, extent: Extent) -> _Arrays:
     """One table with a binary outcome."""
     x, y = draw_patients(rng, extent)
     cells, missing = encode_cells(x, extent.n)
-    scores, log_odds = binary_scores(Ridge.of(cells, missing, extent.n), y[: extent.n])
+    scores, log_odds = binary_scores(Regressions.of(cells, missing, extent.n), y[: extent.n])
     return {
         "cells": group_cells(cells, missing, extent.groups, rng),
         "scores": scores.astype(np.float32),
@@ -109,7 +109,7 @@ def draw_events(rng: np.random.Generator, extent: Extent) -> _Arrays:
     known = np.isin(true_cause[n:], cause)
     return {
         "cells": group_cells(cells, missing, extent.groups, rng),
-        "scores": event_scores(Ridge.of(cells, missing, n), time, cause).astype(np.float32),
+        "scores": event_scores(Regressions.of(cells, missing, n), time, cause).astype(np.float32),
         "cause": cause,
         "interval": interval,
         "position": (np.searchsorted(np.sort(time), time, "left") / n).astype(np.float32),

@@ -4,11 +4,18 @@ n, m          patients to learn from, all patients (those to learn from come fir
 p, g          columns; groups of at most `SLOTS` columns, each of which becomes one token
 z, u          a column standardised by the patients to learn from; their share below a value, from -1 to 1
 x~            z with 0 for missing cells, and an indicator for each column that lacks some
-s             what ridge regression on x~ says of a patient who was left out
+s             what ridge regression on x~ says of a patient who was left out; also on curves of the columns (z, u,
+              cos(pi k (u + 1) / 2) / k for k = 2, 3, and the indicators), and on similarities of patients
 lambda        its penalty, of `_PENALTIES`, by the sum of squared residuals of patients left out
 h_i           leverage of patient i: 1/n + sum_j q_ij^2 / (l_j + lambda), with x~'x~ = V diag(l) V', q = x~ V
+phi           what patients are similar by: z / 2, at most 1.5 in size, u, and the indicators; the kernel
+              exp(-|phi_i - phi_j|^2 / median) is approximated by similarities to `_LANDMARKS` patients (Nystroem)
 d_kc, n_k     events of cause c in interval k, patients at risk at its beginning
 r_kc          (d_kc + a / 2) / (n_k + a), a = 1: what is known of a hazard before any feature is looked at
+
+References
+----------
+Williams & Seeger (2001), Using the Nystroem method to speed up kernel machines, NIPS 13.
 """
 
 from __future__ import annotations
@@ -22,12 +29,14 @@ SLOTS, CELL = 4, 4
 """Columns of a group; numbers of a cell: z, u, whether it is missing, whether the slot holds a column."""
 INTERVALS, CAUSES = 8, 3
 """Intervals of the event times that the network knows, and causes."""
-SCORES = 4
-"""Numbers told of a patient beside the columns: s of the first and of the other causes, log odds of an event, log n."""
+SCORES = 6
+"""Numbers told of a patient beside the columns: s of the first and of the other causes, log odds of an event, log n;
+s of the first cause by curves, and by similarities."""
 
 _PENALTIES = np.geomspace(1e-2, 1e4, 13)
 _LARGEST_Z, _LARGEST_SCORE = 5.0, 6.0
 _LOG_ODDS, _LOG_N = 3.0, 7.0
+_LANDMARKS, _NEAR_Z = 100, 3.0
 
 # Columns stand alone while they are few: in groups they are told apart less well.
 _MOST_GROUPS = 10
@@ -107,9 +116,8 @@ class Ridge:
     n: int
 
     @classmethod
-    def of(cls, cells: _Floats, missing: NDArray[np.bool_], n: int) -> Ridge:
+    def of(cls, x: _Floats, n: int) -> Ridge:
         """Decompose the table."""
-        x = np.concatenate([cells[:, :, 0], missing[:, missing[:n].any(axis=0)]], axis=1)
         x = x - x[:n].mean(axis=0)
         values, vectors = np.linalg.eigh(x[:n].T @ x[:n])
         return cls(x @ vectors, np.maximum(values, 0.0), n)
@@ -130,27 +138,64 @@ class Ridge:
         return np.asarray(np.clip(told / sd, -_LARGEST_SCORE, _LARGEST_SCORE))
 
 
-def binary_scores(ridge: Ridge, y: NDArray[np.integer]) -> tuple[_Floats, float]:
+@dataclass(frozen=True, eq=False)
+class Regressions:
+    """Ridge regressions on x~, on curves of the columns, and on similarities of patients."""
+
+    lines: Ridge
+    curves: Ridge
+    similarities: Ridge
+
+    @classmethod
+    def of(cls, cells: _Floats, missing: NDArray[np.bool_], n: int) -> Regressions:
+        """Decompose the three tables of m patients, of whom the first n are those to learn from."""
+        gaps = missing[:, missing[:n].any(axis=0)].astype(np.float64)
+        z, u = cells[:, :, 0], cells[:, :, 1]
+        waves = [np.where(missing, 0.0, np.cos(np.pi / 2 * k * (u + 1.0))) / k for k in (2, 3)]
+        curves = np.concatenate([z, u, *waves, gaps], axis=1)
+        phi = np.concatenate([np.clip(z, -_NEAR_Z, _NEAR_Z) / 2, u, gaps], axis=1)
+        return cls(
+            Ridge.of(np.concatenate([z, gaps], axis=1), n), Ridge.of(curves, n), Ridge.of(_similarities(phi, n), n)
+        )
+
+
+def _similarities(phi: _Floats, n: int) -> _Floats:
+    """Columns whose products approximate the kernel."""
+    few = np.random.default_rng(n).permutation(n)[:_LANDMARKS]
+    sizes = (phi**2).sum(axis=1)
+    squares = np.maximum(sizes[:, None] + sizes[few] - 2.0 * phi @ phi[few].T, 0.0)
+    kernel = np.exp(-squares / max(float(np.median(squares[few])), 1e-9))
+    values, vectors = np.linalg.eigh(kernel[few])
+    kept = values > 1e-6 * values[-1]
+    return np.asarray(kernel @ (vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def binary_scores(regressions: Regressions, y: NDArray[np.integer]) -> tuple[_Floats, float]:
     """`SCORES` numbers of each patient, shape = (m, SCORES), and log odds of an event; y of those to learn from."""
-    n = len(y)
+    n, outcome = len(y), y.astype(np.float64)
     odds = float(np.log((y.sum() + 0.5) / (n - y.sum() + 0.5)))
-    told = np.zeros((len(ridge.q), SCORES))
-    told[:, 0] = ridge.scores(y.astype(np.float64))
+    told = np.zeros((len(regressions.lines.q), SCORES))
+    told[:, 0], told[:, 4] = regressions.lines.scores(outcome), regressions.curves.scores(outcome)
+    told[:, 5] = regressions.similarities.scores(outcome)
     told[:, 2], told[:, 3] = odds / _LOG_ODDS, np.log(n) - _LOG_N
     return told, odds
 
 
-def event_scores(ridge: Ridge, time: _Floats, cause: NDArray[np.integer]) -> _Floats:
+def event_scores(regressions: Regressions, time: _Floats, cause: NDArray[np.integer]) -> _Floats:
     """`SCORES` numbers of every patient, shape = (m, SCORES): s of events less their cumulative hazard at `time`."""
     n = len(time)
-    told = np.zeros((len(ridge.q), SCORES))
+    told = np.zeros((len(regressions.lines.q), SCORES))
     order = np.argsort(time, kind="stable")
     first = np.searchsorted(time[order], time[order], "left")
     last = np.searchsorted(time[order], time, "right")
     at_risk = n - first
     for place, events in enumerate((cause == 1, cause > 1)):
         hazard = np.concatenate([[0.0], np.cumsum(events[order] / at_risk)])
-        told[:, place] = ridge.scores(events - hazard[last])
+        martingale = events - hazard[last]
+        told[:, place] = regressions.lines.scores(martingale)
+        if place == 0:
+            told[:, 4] = regressions.curves.scores(martingale)
+            told[:, 5] = regressions.similarities.scores(martingale)
     rate = (cause > 0).mean()
     told[:, 2] = np.log((rate * n + 0.5) / (n - rate * n + 0.5)) / _LOG_ODDS
     told[:, 3] = np.log(n) - _LOG_N

@@ -1,7 +1,7 @@
 """What the network says of a cohort, as classes with scikit-learn's methods.
 
-The student that is fitted to what the network says predicts alone (`student`). Of more columns than the network reads,
-those stay that go most with the outcome; of more patients, a sample does.
+A fit keeps the patients' rows, for a prediction reads them. Of more columns than the network reads, those stay that
+are most correlated with the outcome; of more patients, a sample does.
 
 References
 ----------
@@ -10,7 +10,6 @@ Hollmann et al. (2025), Accurate predictions on small data with a tabular founda
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -24,9 +23,9 @@ from autoprog.space.prediction.torch_threads import one_torch_thread
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 from autoprog.space.subsample import stratified_rows
 from training.network.encoding import CAUSES, INTERVALS, EventTable, event_grid
-from training.network.student import Student, teach_hazards, teach_risks
+from training.network.predictions import hazard_log_odds, log_odds
 
-_MAX_PATIENTS, _MAX_COLUMNS = 1_500, 60
+_MAX_PATIENTS, _MAX_COLUMNS, _ORDERS = 1_500, 60, 4
 # Event times are told apart within an interval by as many of their quantiles.
 _MOMENTS = 65
 # The network's intervals reach at least this share of the events.
@@ -42,21 +41,21 @@ class PriorNetworkClassifier(BinaryClassifier):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Let the network read the patients, and fit the student; ValueError without two classes."""
+        """Keep what the network reads; ValueError without two classes."""
         columns, outcome = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         self.classes_, events = two_classes(outcome)
         rows = _sampled(events, self.random_state)
         self.columns_ = _related(columns[rows], events[rows])
-        self.student_ = _on_one_thread(
-            lambda: teach_risks(columns[np.ix_(rows, self.columns_)], events[rows].astype(np.int64), self.random_state)
-        )
+        self.X_, self.y_ = columns[np.ix_(rows, self.columns_)], events[rows].astype(np.int64)
         return self
 
     def predict_proba(self, X: ArrayLike) -> _Floats:
         """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
         check_is_fitted(self)
         columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        told = self.student_(columns[:, self.columns_])[:, 0]
+        rng = np.random.default_rng(self.random_state)
+        with one_torch_thread():
+            told = log_odds(self.X_, self.y_, columns[:, self.columns_], _ORDERS, rng)
         return np.column_stack([expit(-told), expit(told)])
 
     def __sklearn_tags__(self) -> Tags:
@@ -74,7 +73,7 @@ class PriorNetworkHazards(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Let the network read the patients, and fit the student; y has dtype `EVENT_TIMES`."""
+        """Keep what the network reads; y has dtype `EVENT_TIMES`."""
         columns: _Floats = np.asarray(X, dtype=np.float64)
         time, cause = np.asarray(y["time"], dtype=np.float64), np.asarray(y["event"], dtype=np.int64)
         rows = _sampled((cause == 1).astype(np.float64), self.random_state)
@@ -88,14 +87,15 @@ class PriorNetworkHazards(BaseEstimator):  # type: ignore[misc]
         self.grid_ = event_grid(time, cause, share)
         self.moments_ = np.quantile(moments if len(moments) else time, np.linspace(0.0, 1.0, _MOMENTS))
         self.columns_ = _related(columns, (cause == 1).astype(np.float64))
-        events = EventTable(time, cause, self.grid_)
-        self.student_ = _on_one_thread(lambda: teach_hazards(columns[:, self.columns_], events, self.random_state))
+        self.X_, self.events_ = columns[:, self.columns_], EventTable(time, cause, self.grid_)
         return self
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> _Floats:
         """P(cause k until t | x), shape = (n, K, n_times), as in `IncidencePipeline`."""
         check_is_fitted(self)
-        told = self.student_(np.asarray(X, dtype=np.float64)[:, self.columns_]).reshape(-1, INTERVALS, CAUSES)
+        others = np.asarray(X, dtype=np.float64)[:, self.columns_]
+        with one_torch_thread():
+            told = hazard_log_odds(self.X_, self.events_, others, _ORDERS, np.random.default_rng(self.random_state))
         told = np.concatenate([np.zeros((*told.shape[:2], 1)), told], axis=2)
         h = softmax(told, axis=2)
         free = np.cumprod(h[..., 0], axis=1)
@@ -131,8 +131,3 @@ def _related(X: _Floats, events: _Floats) -> NDArray[np.intp]:
     size = np.sqrt((centred**2).sum(axis=0))
     correlation = np.abs(centred.T @ (events - events.mean())) / np.where(size > 0, size, np.inf)
     return np.sort(np.argsort(-correlation, kind="stable")[:_MAX_COLUMNS])
-
-
-def _on_one_thread(teach: Callable[[], Student]) -> Student:
-    with one_torch_thread():
-        return teach()

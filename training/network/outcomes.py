@@ -40,7 +40,7 @@ def _chosen(rng: np.random.Generator, p: int) -> NDArray[np.intp]:
 def _additive(rng: np.random.Generator, columns: _Floats, *, products: bool) -> _Floats:
     some = _chosen(rng, columns.shape[1])
     weights = rng.laplace(size=len(some)) if rng.random() < 0.5 else rng.normal(1.0, rng.uniform(0.1, 1.5), len(some))
-    curved = 0.0 if rng.random() < 0.35 else rng.uniform(0.1, 0.9)
+    curved = 0.0 if rng.random() < 0.25 else rng.uniform(0.1, 1.0)
     score = np.zeros(len(columns))
     for w, j in zip(weights, some, strict=True):
         score += w * bend(rng, columns[:, j], curved)
@@ -76,12 +76,12 @@ def draw_strength(rng: np.random.Generator) -> float:
     """s, of which .4, 1, 2.5 mean areas under the curve of about .61, .74, .89."""
     if rng.random() < 0.07:  # all but separable
         return float(np.clip(np.exp(rng.normal(2.3, 0.7)), 0.05, 60.0))
-    return float(np.clip(np.exp(rng.normal(0.15, 0.75)), 0.05, 10.0))
+    return float(np.clip(np.exp(rng.normal(0.75, 0.65)), 0.05, 10.0))
 
 
 def draw_rate(rng: np.random.Generator, n: int) -> float:
     """Share of events, mostly below one half, with at least a few of each kind among n patients."""
-    rate = 0.02 + 0.48 * rng.beta(1.1, 1.2)
+    rate = 0.02 + 0.48 * rng.beta(1.4, 1.3)
     rate = 1 - rate if rng.random() < 0.25 else rate
     return float(np.clip(rate, _FEWEST / n, 1 - _FEWEST / n))
 

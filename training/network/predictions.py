@@ -2,13 +2,12 @@
 
 n, q          patients to learn from, patients to be predicted
 p             columns
-r             random orders of the columns; every one of the q patients is predicted in one of them
+r             random orders of the columns, over which the log odds are averaged
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,10 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.network.encoding import (
-    CAUSES,
-    INTERVALS,
     EventTable,
-    Ridge,
+    Regressions,
     base_log_odds,
     binary_scores,
     encode_cells,
@@ -53,14 +50,12 @@ def log_odds(X: _Floats, y: NDArray[np.int64], others: _Floats, orders: int, rng
     ndarray, shape = (q,)
         Of the patients to be predicted.
     """
-    table = _Table.of(X, others)
-    scores, base = binary_scores(table.ridge, y)
-    network, known, odds = load_network(), _tensor(y), _tensor(np.asarray(base))
-    told = np.empty(len(others))
+    cells, missing = encode_cells(np.concatenate([X, others]), len(X))
+    scores, base = binary_scores(Regressions.of(cells, missing, len(X)), y)
+    network, arrays = load_network(), [_tensor(a) for a in (scores, y, np.asarray(base))]
     with torch.inference_mode():
-        for part, rows, cells in table.parts(orders, rng):
-            told[part] = network.binary(cells, _tensor(scores[rows]), known, odds)[0].numpy()
-    return told
+        told = [network.binary(each, *arrays)[0].numpy() for each in _ordered(cells, missing, orders, rng)]
+    return np.asarray(np.mean(told, axis=0, dtype=np.float64))
 
 
 def hazard_log_odds(X: _Floats, events: EventTable, others: _Floats, orders: int, rng: np.random.Generator) -> _Floats:
@@ -84,40 +79,21 @@ def hazard_log_odds(X: _Floats, events: EventTable, others: _Floats, orders: int
     ndarray, shape = (q, INTERVALS, CAUSES)
         Of the patients to be predicted; about -30 for a cause that no patient to learn from had.
     """
-    table, n = _Table.of(X, others), len(X)
-    scores = event_scores(table.ridge, events.time, events.cause)
+    n = len(X)
+    cells, missing = encode_cells(np.concatenate([X, others]), n)
+    scores = event_scores(Regressions.of(cells, missing, n), events.time, events.cause)
     interval = np.searchsorted(events.grid, events.time, "left")
     earlier = np.searchsorted(np.sort(events.time), events.time, "left") / n
-    known = [_tensor(a) for a in (events.cause, interval, earlier, base_log_odds(interval, events.cause))]
-    network = load_network()
-    told = np.empty((len(others), INTERVALS, CAUSES))
+    known = (scores, events.cause, interval, earlier, base_log_odds(interval, events.cause))
+    network, arrays = load_network(), [_tensor(a) for a in known]
     with torch.inference_mode():
-        for part, rows, cells in table.parts(orders, rng):
-            told[part] = network.events(cells, _tensor(scores[rows]), *known)[0].numpy()
-    return told
+        told = [network.events(each, *arrays)[0].numpy() for each in _ordered(cells, missing, orders, rng)]
+    return np.asarray(np.mean(told, axis=0, dtype=np.float64))
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    n: int
-    cells: _Floats
-    missing: NDArray[np.bool_]
-    ridge: Ridge
-
-    @classmethod
-    def of(cls, X: _Floats, others: _Floats) -> _Table:
-        cells, missing = encode_cells(np.concatenate([X, others]), len(X))
-        return cls(len(X), cells, missing, Ridge.of(cells, missing, len(X)))
-
-    def parts(
-        self, orders: int, rng: np.random.Generator
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Tensor]]:
-        """Patients to be predicted in one order, their rows after those to learn from, and the cells of all."""
-        known, q = np.arange(self.n), len(self.cells) - self.n
-        for part in np.array_split(np.arange(q), min(orders, q)):
-            rows = np.concatenate([known, self.n + part])
-            groups = n_groups(self.missing.shape[1])
-            yield part, rows, _tensor(group_cells(self.cells[rows], self.missing[rows], groups, rng))
+def _ordered(cells: _Floats, missing: NDArray[np.bool_], orders: int, rng: np.random.Generator) -> Iterator[Tensor]:
+    for _ in range(orders):
+        yield _tensor(group_cells(cells, missing, n_groups(missing.shape[1]), rng))
 
 
 def _tensor(array: NDArray[np.generic]) -> Tensor:

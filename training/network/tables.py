@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 _Floats = NDArray[np.float64]
 
 KINDS = ("normal", "lognormal", "power", "even", "count", "score", "binary", "sparse", "heavy")
-_USUAL_SHARES = np.array([4.0, 3.0, 1.5, 1.0, 1.5, 2.0, 6.0, 0.7, 0.5])
+_USUAL_SHARES = np.array([3.5, 5.0, 1.5, 0.6, 2.0, 2.0, 6.0, 0.7, 0.5])
+# Of the shapes of `bend`; a curve with a minimum, the third, is learnt last.
+_CURVES = np.array([2.0, 2.0, 4.0, 2.0, 2.0, 2.0, 3.0]) / 17.0
 _FEW_LEVELS, _MANY_LEVELS = 3, 9
 
 
 def draw_latent(rng: np.random.Generator, n: int, p: int) -> _Floats:
     """Draw U, each column with mean 0 and standard deviation 1."""
-    how = rng.choice(3, p=[0.15, 0.4, 0.45])
+    how = rng.choice(3, p=[0.05, 0.5, 0.45])
     if how == 0:
         return rng.standard_normal((n, p))
     return standardise(_factors(rng, n, p) if how == 1 else _causal(rng, n, p))
@@ -37,9 +39,9 @@ def standardise(values: _Floats) -> _Floats:
 
 
 def _factors(rng: np.random.Generator, n: int, p: int) -> _Floats:
-    k = int(rng.integers(1, 2 + min(p, 10)))
+    k = int(rng.integers(1, 2 + min(p, 7)))
     loadings = rng.standard_normal((k, p)) * (rng.random((k, p)) < rng.uniform(0.15, 1.0))
-    own = np.exp(rng.normal(0.3, 0.8, p))
+    own = np.exp(rng.normal(-0.4, 0.8, p))
     factors = rng.standard_normal((n, k))
     if rng.random() < 0.2:  # subgroups of patients
         factors[:, 0] += rng.choice(rng.normal(0, 2, int(rng.integers(2, 5))), n)
@@ -49,7 +51,7 @@ def _factors(rng: np.random.Generator, n: int, p: int) -> _Floats:
 def _causal(rng: np.random.Generator, n: int, p: int) -> _Floats:
     hidden = int(rng.integers(0, 1 + max(3, p // 3)))
     nodes = np.empty((n, p + hidden))
-    parents_in_mean, noise = rng.uniform(0.3, 2.0), np.exp(rng.normal(0.0, 0.5))
+    parents_in_mean, noise = rng.uniform(0.5, 2.5), np.exp(rng.normal(-0.3, 0.5))
     for j in range(p + hidden):
         value = rng.standard_normal(n)
         k = min(j, int(rng.poisson(parents_in_mean)), 5)
@@ -66,7 +68,7 @@ def bend(rng: np.random.Generator, u: _Floats, curved: float = 0.5) -> _Floats: 
     if rng.random() >= curved:
         return u
     centre = rng.normal(0.0, 0.8)
-    match int(rng.integers(7)):
+    match int(rng.choice(7, p=_CURVES)):
         case 0:
             return np.tanh(np.exp(rng.normal(0.5, 0.5)) * (u - centre))
         case 1:
@@ -112,7 +114,7 @@ def _column(rng: np.random.Generator, u: _Floats, kind: str) -> _Floats:  # noqa
         case "normal":
             return _rounded(rng, rng.normal(0, 3) + u)
         case "lognormal":
-            return _rounded(rng, np.exp(np.clip(u * rng.uniform(0.2, 1.3), -9, 9)))
+            return _rounded(rng, np.exp(np.clip(u * rng.uniform(0.2, 1.5), -9, 9)))
         case "power":
             return _rounded(rng, np.sign(u) * np.abs(u) ** rng.uniform(0.5, 2.5))
         case "even":

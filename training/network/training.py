@@ -170,7 +170,11 @@ class _Training:
             training.step, training.spent = kept["step"], kept["spent"]
         elif first is not None:
             with np.load(first) as weights:
-                network.load_state_dict({name: torch.from_numpy(weights[name]).float() for name in weights.files})
+                known = {name: torch.from_numpy(weights[name]).float() for name in weights.files}
+            # Scores that the first weights do not know count for nothing at first.
+            new = network.scores.in_features - known["scores.weight"].shape[1]
+            known["scores.weight"] = functional.pad(known["scores.weight"], (0, new))
+            network.load_state_dict(known)
         return training
 
     def learn(self, batch: dict[str, Tensor]) -> Tensor:
@@ -219,6 +223,8 @@ def train(recipe: Recipe, size: Size, folder: Path, workers: int, first: Path | 
     start = time.monotonic() - training.spent
     held_out = _held_out(recipe, workers)
     curve: list[dict[str, float]] = []
+    if first is not None and training.step == 0:
+        curve.append({"step": 0, "seconds": 0.0, **training.validate(held_out)})
     saved, losses, steps = start, torch.zeros((), device=training.device), 0
     for batch in _batches(recipe, training.step, workers):
         losses += training.learn(batch)
@@ -240,6 +246,7 @@ def train(recipe: Recipe, size: Size, folder: Path, workers: int, first: Path | 
     manifest = {
         "size": asdict(size),
         "recipe": asdict(recipe),
+        "first": sha256(first.read_bytes()).hexdigest() if first else None,
         "curve": curve,
         "sha256": sha256((folder / "weights.npz").read_bytes()).hexdigest(),
     }

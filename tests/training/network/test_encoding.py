@@ -12,6 +12,7 @@ from training.network.encoding import (
     CELL,
     INTERVALS,
     SLOTS,
+    Regressions,
     Ridge,
     base_log_odds,
     binary_scores,
@@ -75,9 +76,9 @@ def test_scores_of_patients_left_out_are_those_of_refits(monkeypatch: pytest.Mon
     monkeypatch.setattr(encoding, "_PENALTIES", np.array([3.0]))
     X, n = table(2, gaps=0.0), 40
     y = (np.random.default_rng(3).random(n) < 0.4).astype(np.int64)
-    cells, missing = encode_cells(X, n)
-    told = Ridge.of(cells, missing, n).scores(y.astype(float)) * y.std() + y.mean()
+    cells, _ = encode_cells(X, n)
     z = cells[:, :, 0]
+    told = Ridge.of(z, n).scores(y.astype(float)) * y.std() + y.mean()
     whole = SklearnRidge(3.0).fit(z[:n], y)
     np.testing.assert_allclose(told[n:], whole.predict(z[n:]), atol=1e-9)
     for i in range(0, n, 7):
@@ -89,24 +90,36 @@ def test_scores_of_patients_left_out_are_those_of_refits(monkeypatch: pytest.Mon
 
 def test_scores_are_bounded_and_nothing_where_all_are_alike() -> None:
     cells, missing = encode_cells(table(4), 40)
-    ridge = Ridge.of(cells, missing, 40)
-    assert (ridge.scores(np.zeros(40)) == 0).all()
-    scores, log_odds = binary_scores(ridge, np.r_[np.ones(10), np.zeros(30)].astype(np.int64))
+    regressions = Regressions.of(cells, missing, 40)
+    assert (regressions.lines.scores(np.zeros(40)) == 0).all()
+    scores, log_odds = binary_scores(regressions, np.r_[np.ones(10), np.zeros(30)].astype(np.int64))
     assert log_odds == pytest.approx(np.log(10.5 / 30.5))
-    assert (np.abs(scores[:, 0]) <= 6).all()
+    assert (np.abs(scores[:, [0, 4, 5]]) <= 6).all()
+
+
+def test_curves_and_similarities_score_what_lines_do_not() -> None:
+    rng = np.random.default_rng(7)
+    X, n = rng.standard_normal((600, 3)), 300
+    y = (X[:n, 0] ** 2 > 1).astype(np.int64)
+    cells, missing = encode_cells(X, n)
+    scores, _ = binary_scores(Regressions.of(cells, missing, n), y)
+    for part in (slice(n), slice(n, None)):
+        lines, curves, similarities = np.corrcoef(X[part, 0] ** 2 > 1, scores[part][:, [0, 4, 5]].T)[0, 1:]
+        assert lines < 0.3
+        assert min(curves, similarities) > 0.7
 
 
 def test_events_are_scored_less_their_cumulative_hazard() -> None:
     rng = np.random.default_rng(5)
     n = 40
     cells, missing = encode_cells(table(5, gaps=0.0), n)
-    ridge = Ridge.of(cells, missing, n)
+    regressions = Regressions.of(cells, missing, n)
     time, cause = rng.integers(1, 15, n).astype(float), rng.integers(0, 3, n)
     hazard = [
         sum(((time == t) & (cause == 1)).sum() / (time >= t).sum() for t in np.unique(time[time <= s])) for s in time
     ]
-    expected = ridge.scores((cause == 1) - np.array(hazard))
-    np.testing.assert_allclose(event_scores(ridge, time, cause)[:, 0], expected, atol=1e-10)
+    expected = regressions.lines.scores((cause == 1) - np.array(hazard))
+    np.testing.assert_allclose(event_scores(regressions, time, cause)[:, 0], expected, atol=1e-10)
 
 
 def test_base_hazards_are_events_among_those_at_risk() -> None:

@@ -1,4 +1,4 @@
-"""The learners that a network with a prior teaches: what they can be asked, and what they store."""
+"""The network as learners: what they can be asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from sklearn.metrics import log_loss
 
 from autoprog.space.event_times import EVENT_TIMES
 from autoprog.survival import aalen_johansen
-from tests.cohorts import cleveland_cohort
 from training.network.learners import PriorNetworkClassifier, PriorNetworkHazards
 
 RNG = np.random.default_rng
@@ -90,11 +89,3 @@ def test_a_higher_hazard_is_a_higher_incidence() -> None:
     F = PriorNetworkHazards(2, until=1.0).fit(X, y).cumulative_incidence(X, [0.5])
     assert np.corrcoef(F[:, 0, 0], X[:, 0])[0, 1] > 0.8
     assert np.corrcoef(F[:, 1, 0], X[:, 0])[0, 1] < -0.5
-
-
-def test_nothing_that_is_stored_has_a_row_for_each_patient() -> None:
-    cohort = cleveland_cohort()
-    student = PriorNetworkClassifier().fit(cohort.X, cohort.y).student_
-    parts = [*vars(student).values(), *vars(student.features).values()]
-    arrays = [a for part in parts for a in (part if isinstance(part, list) else [part]) if isinstance(a, np.ndarray)]
-    assert cohort.n_rows not in {size for a in arrays for size in a.shape}

@@ -9,7 +9,6 @@ from sklearn.metrics import roc_auc_score
 from training.network import weights
 from training.network.encoding import EventTable, event_grid
 from training.network.predictions import hazard_log_odds, log_odds
-from training.network.student import mix_patients, teach_risks
 
 RNG = np.random.default_rng
 
@@ -64,21 +63,3 @@ def test_other_weights_than_those_described_are_refused(monkeypatch: pytest.Monk
 def test_the_weights_would_fit_into_a_wheel() -> None:
     assert sum(p.numel() for p in weights.load_network().parameters()) <= 5_000_000
     assert (weights.FOLDER / "weights.npz").stat().st_size < 20_000_000
-
-
-def test_mixed_patients_are_nobodys_rows() -> None:
-    X = RNG(5).standard_normal((300, 6))
-    mixed = mix_patients(X, 500, RNG(6))
-    alike = (mixed[:, None] == X[None]).sum(axis=2)
-    assert alike.max() <= 4
-    low, high = X.min(axis=0), X.max(axis=0)
-    assert ((mixed >= low) & (mixed <= high)).all()
-
-
-def test_the_student_says_what_the_network_says() -> None:
-    X, y = patients(600, seed=7)
-    student = teach_risks(X[:150], y[:150], 0)
-    teacher = log_odds(X[:150], y[:150], X[150:], 4, RNG(8))
-    told = student(X[150:])[:, 0]
-    assert student.fidelity > 0.95
-    assert 1 - ((told - teacher) ** 2).mean() / teacher.var() > 0.93
