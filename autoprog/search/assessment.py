@@ -18,6 +18,7 @@ from autoprog.validation import Corrected, Stop, Weighing, never, usual_subgroup
 
 # Below so many resamples the width of an interval is uncertain by more than 5 %.
 _ENOUGH_RESAMPLES = 200
+_LOSSES_STREAM = 2**31 + 7
 
 
 class Choice(NamedTuple):
@@ -97,13 +98,12 @@ def scored_risks(metric: Metric, risks: Assessed) -> NDArray[np.floating]:
 
 def correct_score(fitted: FittedEnsemble, scored: NDArray[np.floating], *, seed: int, stop: Stop = never) -> Corrected:
     """Correct the score of these risks, and the other figures, for choosing the weights by the same patients."""
-    # What was lost between the rule's choice and the delivered ensemble is lost in every resample, too: otherwise the
-    # score would be that of a model that is not delivered.
     ensemble, candidates, choice = fitted.ensemble, fitted.candidates, fitted.choice
     weights = {m.number: m.weight for m in ensemble.members}
     w = np.array([weights.get(number, 0.0) for number in candidates.numbers])
     rng = np.random.default_rng(seed)
-    choose = _without(np.isin(candidates.numbers, list(choice.lost)), w, choice.rule.reweigh(candidates, rng))
+    lost = np.isin(candidates.numbers, list(choice.lost))
+    choose = _without(lost, w, choice.rule.reweigh(candidates, rng), np.random.default_rng([seed, _LOSSES_STREAM]))
     return fitted.endpoint.corrected_score(
         candidates.history.metric,
         scored,
@@ -129,13 +129,19 @@ def chosen_document(fitted: FittedEnsemble, corrected: Corrected) -> dict[str, A
     }
 
 
-def _without(lost: NDArray[np.bool_], w: NDArray[np.float64], choose: Choose) -> Choose:
+def _without(lost: NDArray[np.bool_], w: NDArray[np.float64], choose: Choose, rng: np.random.Generator) -> Choose:
     """A rule whose choices lose some pipelines; w where nothing else is left."""
+    # What was lost between the rule's choice and the delivered ensemble is lost in every resample, too: otherwise the
+    # score would be that of a model that is not delivered. Nobody knows which of the others could have been refitted:
+    # they are lost as often as those that were chosen.
     if not lost.any():
         return choose
+    untried, rate = ~lost & (w == 0), lost.sum() / (lost | (w > 0)).sum()
 
     def left(c: NDArray[np.float32], gains: NDArray[np.float64]) -> NDArray[np.float64]:
-        W = np.where(lost, 0.0, choose(c, gains))
+        W = choose(c, gains)
+        gone = lost | (untried & (rng.random(W.shape) < rate))
+        W = np.where(gone, 0.0, W)
         total = W.sum(axis=1, keepdims=True)
         return np.where(total > 0, W / np.where(total > 0, total, 1.0), w)
 

@@ -9,7 +9,7 @@ Which pipelines fail when they are refitted is settled before anybody knows how 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import count, islice
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from autoprog.cohort import Binary, Cohort
 from autoprog.endpoints import Endpoint, make_endpoint
-from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName, average
+from autoprog.ensemble import WEIGHING_RULES, Candidates, EnsembleName, average
 from autoprog.evaluation import Evaluation, History, Metric, Plan, Status, make_event_metric, make_metric
 from autoprog.search.assessment import Choice, FittedEnsemble, correct_score
 from autoprog.space import event_times
@@ -48,16 +48,8 @@ def patients_of(kind: str, n: int, rng: np.random.Generator) -> tuple[Endpoint, 
     return endpoint, make_event_metric("uno_c", endpoint.context), p
 
 
-def delivered_of(chosen: Ensemble, lost: frozenset[int]) -> tuple[Ensemble, frozenset[int]]:
-    """What is left of it, the simple pipeline where all are lost, and which of its members are."""
-    gone = frozenset(m.number for m in chosen.members) & lost
-    if len(gone) < len(chosen.members):
-        return chosen.without(gone), gone
-    return Ensemble((replace(chosen.members[0], weight=1.0, number=0),), chosen.scale), gone
-
-
-def measure_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> tuple[float, float]:
-    """Corrected and uncorrected score less the true one, in one cohort."""
+def measure_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> tuple[float, float] | None:
+    """Corrected and uncorrected score less the true one, in one cohort; None where all is lost and searches fail."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     endpoint, metric, p = patients_of(kind, N, rng)
     y = endpoint.y
@@ -68,7 +60,11 @@ def measure_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int
     history = History(metric, tuple(evaluations))
     candidates = Candidates(history, posterior_of(history), y, endpoint.context)
     weighing = WEIGHING_RULES[rule]
-    ensemble, gone = delivered_of(weighing.weigh(candidates, rng), lost)
+    chosen = weighing.weigh(candidates, rng)
+    gone = frozenset(m.number for m in chosen.members) & lost
+    if len(gone) == len(chosen.members):
+        return None
+    ensemble = chosen.without(gone)
     scored = ensemble.out_of_fold_risks(history)
     plan = Plan(metric.name, 5, 1, 0)
     fitted = FittedEnsemble(ensemble, candidates, Choice(weighing, gone), endpoint, plan)
@@ -82,7 +78,8 @@ def measure_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int
 
 def biases(kind: str, rule: EnsembleName, lost: frozenset[int], cohorts: int) -> tuple[float, float, float]:
     """Mean errors of the corrected and of the uncorrected score, and the former's standard error."""
-    errors = np.array([measure_error(kind, rule, lost, seed) for seed in range(cohorts)])
+    found = (measure_error(kind, rule, lost, seed) for seed in count())
+    errors = np.array(list(islice((error for error in found if error is not None), cohorts)))
     corrected, uncorrected = errors.mean(axis=0)
     return float(corrected), float(uncorrected), float(errors[:, 0].std(ddof=1) / cohorts**0.5)
 
