@@ -25,7 +25,7 @@ help:
 	@echo '              DRILL="--times 20" repeats the faults'
 	@echo 'make prior    make the shipped prior again, minutes; fails unless it is the same byte for byte'
 	@echo 'make sbom     list every installed package, its version and licence in build/sbom.json (CycloneDX)'
-	@echo 'make lock     write every requirements.lock anew from pyproject.toml'
+	@echo 'make lock     write every requirements.lock, and the locks of the image, anew from pyproject.toml'
 	@echo 'make clean    remove the environment and the caches'
 
 install: $(VENV)/.installed
@@ -115,6 +115,8 @@ lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install -qq --disable-pip-version-check -r requirements.lock -e '.[dev,bench]'
 	build/lock/bin/python -m pip freeze --exclude-editable | $(PORTABLE) | grep -vxFf requirements.lock > benchmarks/requirements.lock
+	build/lock/bin/python -m pip install -qq --disable-pip-version-check 'uv>=0.13,<0.14'
+	build/lock/bin/python -m tools.image_locks build/lock/bin/uv
 	rm -rf build/lock
 
 clean:
