@@ -15,16 +15,21 @@ RUN python -m venv /opt/autoprog
 ENV PATH=/opt/autoprog/bin:$PATH
 WORKDIR /src
 
-# The dependencies make a layer of their own, which a change of the code leaves alone.
-COPY pyproject.toml requirements.lock ./
-RUN python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; extras = project['optional-dependencies']; needed = project['dependencies'] + [line for name, lines in extras.items() if name in ('search', 'server', 'distributed', 'files', 'plots', 'report') for line in lines]; print(*(line for line in needed if not line.startswith('autoprog')), sep='\n')" \
-    > dependencies.txt \
-    && pip install -r dependencies.txt -c requirements.lock
+# The dependencies make a layer of their own, which a change of the code leaves alone. Only files with a digest of the
+# locks are installed: torch's CPU build if it is found, else the default build with what that needs.
+COPY locks locks
+RUN pip install --no-deps --require-hashes -r locks/image.txt \
+    && { pip install --no-deps --require-hashes -r locks/torch-cpu.txt \
+         || pip install --no-deps --require-hashes -r locks/torch.txt; } \
+    && pip check
+RUN python -m venv /opt/build && /opt/build/bin/pip install --no-deps --require-hashes -r locks/build.txt
 
 # There is no Git to ask: without it the image is called by the newest release.
 ARG VERSION=
 COPY . .
-RUN SETUPTOOLS_SCM_PRETEND_VERSION="$VERSION" pip install --no-deps .
+RUN SETUPTOOLS_SCM_PRETEND_VERSION="$VERSION" \
+        /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
+    && pip install --no-deps --no-index /wheel/*.whl
 
 
 FROM python:3.11-slim

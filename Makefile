@@ -4,12 +4,14 @@ VENV := .venv
 TESTS ?= not slow
 SELECT ?= slow
 DRILL ?=
+SCHEDULES ?= 10000
+LOAD ?=
 # Processes that the tests run in, one more than the cores of a small machine, as tests of searches wait; files are not
 # split, and the long ones come first.
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install docs-tools demo test slow lint format messages docs bench drills prior sbom lock clean
+.PHONY: help install docs-tools demo test slow lint format messages docs bench drills load prior sbom lock clean
 
 help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
@@ -22,10 +24,12 @@ help:
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
 	@echo 'make drills   long proofs: generated requests to everything that is documented, faults under load, a backup under'
 	@echo '              load and its restoration; on PostgreSQL too where AUTOPROG_TEST_POSTGRES names a server;'
-	@echo '              DRILL="--times 20" repeats the faults'
+	@echo '              DRILL="--times 20" repeats the faults, SCHEDULES=1000000 simulates leases for a night'
+	@echo 'make load     predictions, polls and event streams for ten minutes, on the PostgreSQL that AUTOPROG_TEST_POSTGRES'
+	@echo '              names; LOAD="--minutes 1" for another time'
 	@echo 'make prior    make the shipped prior again, minutes; fails unless it is the same byte for byte'
 	@echo 'make sbom     list every installed package, its version and licence in build/sbom.json (CycloneDX)'
-	@echo 'make lock     write every requirements.lock anew from pyproject.toml'
+	@echo 'make lock     write every requirements.lock, and the locks of the image, anew from pyproject.toml'
 	@echo 'make clean    remove the environment and the caches'
 
 install: $(VENV)/.installed
@@ -95,9 +99,18 @@ drills: install
 	$(VENV)/bin/python -m tests.drills.contract build/drills/bin/st
 	$(VENV)/bin/python -m tests.drills.faults $(DRILL)
 	$(VENV)/bin/python -m tests.drills.restore
+	$(VENV)/bin/python -m tests.drills.leases --schedules $(SCHEDULES)
+	$(VENV)/bin/python -m tests.drills.leases --schedules 400 --faults
+	@! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+		$(VENV)/bin/python -m tests.drills.faults --own-postgres $(DRILL)
 	@test -z "$$AUTOPROG_TEST_POSTGRES" || { \
 		$(VENV)/bin/python -m tests.drills.faults --postgres "$$AUTOPROG_TEST_POSTGRES" $(DRILL) && \
+		$(VENV)/bin/python -m tests.drills.faults --cluster "$$AUTOPROG_TEST_POSTGRES" $(DRILL) && \
+		$(VENV)/bin/python -m tests.drills.upgrade --postgres "$$AUTOPROG_TEST_POSTGRES" && \
 		$(VENV)/bin/python -m tests.drills.restore --postgres "$$AUTOPROG_TEST_POSTGRES"; }
+
+load: install
+	$(VENV)/bin/python -m tests.drills.load --postgres "$$AUTOPROG_TEST_POSTGRES" $(LOAD)
 
 prior: install
 	$(VENV)/bin/python -m training.prior
@@ -115,6 +128,8 @@ lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install -qq --disable-pip-version-check -r requirements.lock -e '.[dev,bench]'
 	build/lock/bin/python -m pip freeze --exclude-editable | $(PORTABLE) | grep -vxFf requirements.lock > benchmarks/requirements.lock
+	build/lock/bin/python -m pip install -qq --disable-pip-version-check 'uv>=0.13,<0.14'
+	build/lock/bin/python -m tools.image_locks build/lock/bin/uv
 	rm -rf build/lock
 
 clean:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
-from api import docs_page, error_handlers, health, openapi, problem_types
+from api import docs_page, error_handlers, health, metrics, openapi, problem_types
 from api.audit import Audited
 from api.body_limit import BodyLimit
 from api.catalogues.routes import router as test_catalogues
@@ -107,7 +107,7 @@ def create_app(
     app.add_middleware(error_handlers.UnexpectedErrors)
     app.add_middleware(Audited)
     app.add_middleware(SecurityHeaders)
-    app.state.counts = health.count_requests(app)
+    app.state.counts = metrics.measure(app)
     if not operations_apart:
         app.state.counts.expose(app, include_in_schema=False)
     openapi.install(app, _DOCUMENTS)

@@ -1,4 +1,4 @@
-"""Liveness, readiness and metrics."""
+"""Liveness and readiness."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-from fastapi import APIRouter, FastAPI
-from prometheus_client import CollectorRegistry
-from prometheus_fastapi_instrumentator import Instrumentator
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -90,9 +88,3 @@ def _engine_complaint(context: Context) -> str | None:
     except EngineUnavailableError:
         reachable = False
     return None if reachable else "no worker can be reached"
-
-
-def count_requests(app: FastAPI) -> Instrumentator:
-    """Count requests by route and status, in a registry of the application's own."""
-    instrumentator = Instrumentator(registry=CollectorRegistry(), excluded_handlers=["/livez", "/readyz", "/metrics"])
-    return instrumentator.instrument(app)

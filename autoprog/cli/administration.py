@@ -98,16 +98,21 @@ def keys_list(
     settings = read_options(data_dir=data_dir, database=database)
     target = prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session(read_only=True) as session:
-        listed, now = KeyRepository(session).all(owner), database_now(session)
+        stored, now = KeyRepository(session), database_now(session)
+        listed = stored.all(owner)
+        live = {key.id for _, key in listed if stored.is_live(key.id)}
+    people = {key.id: key.person for _, key in listed if key.person}
     for name, key in listed:
         used = f"used {key.used_at:%Y-%m-%d}" if key.used_at else "never used"
         if key.revoked_at is not None:
             state = f"revoked {key.revoked_at:%Y-%m-%d}"
+        elif key.id not in live and key.made_by and (key.expires_at is None or key.expires_at > now):
+            state = "ended, as its maker no longer logs in"
         elif key.expires_at is not None:
             state = f"{'expires' if key.expires_at > now else 'expired'} {key.expires_at:%Y-%m-%d}"
         else:
             state = "live"
-        who = f"  {key.person}" if key.person else ""
+        who = f"  {key.person}" if key.person else f"  made by {people[key.made_by]}" if key.made_by else ""
         print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {used}  {name}  {state}{who}")
 
 
@@ -131,7 +136,7 @@ def keys_revoke(
     data_dir: DataDir = None,
     database: DatabaseUrl = None,
 ) -> None:
-    """Revoke a key; what was made with it stays with its owner."""
+    """Revoke a key, or block a person and revoke her keys; what was made with them stays with the owner."""
     with _keys(data_dir, database) as (session, stored):
         stored.revoke(key_id)
         _enter(session, "keys revoke", key_id)
@@ -143,7 +148,7 @@ def keys_unblock(
     data_dir: DataDir = None,
     database: DatabaseUrl = None,
 ) -> None:
-    """Let in again a person of the identity provider who was blocked."""
+    """Let in again a person of the identity provider who was blocked; her earlier keys stay revoked."""
     with _keys(data_dir, database) as (session, stored):
         stored.unblock(key_id)
         _enter(session, "keys unblock", key_id)

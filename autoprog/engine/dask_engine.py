@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -183,14 +183,21 @@ class DaskEngine:
         """Return the client, a new one if the old one lost its scheduler; raises OSError."""
         with self._connecting:
             if self._client is not None and self._client.status != "running":
-                self._client.close()
-                self._client = None
+                lost, self._client = self._client, None
+                # Closing it tells how its own attempt to connect again ended: with TLS that may be a ValueError.
+                with suppress(OSError, ValueError):
+                    lost.close()
             if self._client is None:
-                self._client = Client(
-                    self._address,
-                    security=self._security,
-                    timeout=_CONNECT_S,
-                    set_as_default=False,
-                    name="autoprog",
-                )
+                try:
+                    self._client = Client(
+                        self._address,
+                        security=self._security,
+                        timeout=_CONNECT_S,
+                        set_as_default=False,
+                        name="autoprog",
+                    )
+                except ValueError as error:
+                    raise ConnectionError(
+                        "the connection to the scheduler broke off before it was encrypted"
+                    ) from error
             return self._client

@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 
 from autoprog.errors import StoreUnavailableError
 from autoprog.storage.connections import connect_migration, connect_readers, connect_writers
-from autoprog.storage.files import full, has_room, make_file
+from autoprog.storage.files import free_bytes, full, has_room, make_file
 from autoprog.storage.tables import Base
 
 # SQLite reports these as operational errors too: no such table; a write in a read-only session.
@@ -97,6 +97,11 @@ class Database:
         """Check whether rows can be written, as far as visible from here: only if the database is a file."""
         location = make_url(self.url)
         return location.get_backend_name() != "sqlite" or has_room(Path(location.database or "."))
+
+    def free_bytes(self) -> int | None:
+        """Return the free space, if it is visible from here: only of a file."""
+        location = make_url(self.url)
+        return free_bytes(Path(location.database or ".")) if location.get_backend_name() == "sqlite" else None
 
     def is_migrated(self) -> bool:
         """Check whether the tables are those of this version."""

@@ -25,8 +25,13 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 def has_room(place: Path) -> bool:
     """Check whether something can be stored at a local path, which need not exist yet."""
+    return free_bytes(place) >= MIN_FREE
+
+
+def free_bytes(place: Path) -> int:
+    """Return the free space at a local path, or at the nearest folder above it that exists."""
     there = next(each for each in (place, *place.absolute().parents) if each.exists())
-    return shutil.disk_usage(there).free >= MIN_FREE
+    return shutil.disk_usage(there).free
 
 
 def is_full(error: BaseException) -> bool:
@@ -155,7 +160,12 @@ class Files:
 
     def has_room(self) -> bool:
         """Check whether a file can be stored, as far as visible from here: only in a folder."""
-        return not isinstance(self._filesystem, LocalFileSystem) or has_room(Path(self._root))
+        free = self.free_bytes()
+        return free is None or free >= MIN_FREE
+
+    def free_bytes(self) -> int | None:
+        """Return the free space, if it is visible from here: only of a folder."""
+        return free_bytes(Path(self._root)) if isinstance(self._filesystem, LocalFileSystem) else None
 
     def has(self, file: StoredFile) -> bool:
         """Check whether a file and any signature that it needs exist, without reading them."""

@@ -136,6 +136,7 @@ class ApiKeyRow(Base):
     # Null for keys; for people a digest of issuer, subject and owner, and the name that the provider gives.
     subject_sha256: Mapped[str | None] = mapped_column(_SHA256)
     person: Mapped[str | None] = mapped_column(String(200))
+    made_by: Mapped[str | None] = mapped_column(_ID, index=True)  # the person who has made this key on a page
 
 
 class BrowserSessionRow(Base):

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from fastapi.testclient import TestClient
+from sqlalchemy import update
 
 from api.app import create_app, create_operations
 from autoprog.errors import EngineUnavailableError
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
+from autoprog.storage.tables import SearchRow
 from tests.api.conftest import LOCAL, MakeClient
 from tests.api.searching import make_cohort
+
+RULES = Path(__file__).parents[2] / "docs" / "prometheus-rules.yml"
+
+
+def read_metrics(client: TestClient) -> dict[str, float]:
+    """The samples of the metrics, by name and labels."""
+    lines = [line for line in client.get("/metrics").text.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
 def test_a_server_that_can_serve_is_ready(client: TestClient) -> None:
@@ -69,6 +82,45 @@ def test_metrics_name_routes_and_no_resources(client_of: MakeClient) -> None:
     text = client.get("/metrics").text
     assert 'handler="/v1/cohorts/{cohort_id}"' in text
     assert cohort["id"] not in text
+
+
+def test_metrics_tell_of_the_queue_and_the_disks(client_of: MakeClient, database: Database) -> None:
+    client = client_of("ada")
+    ids = [client.post("/v1/searches", json={"cohort_id": make_cohort(client)["id"]}).json()["id"] for _ in range(4)]
+    changes = {
+        ids[0]: {"created_at": datetime.now(UTC) - timedelta(seconds=100)},
+        ids[1]: {"status": "running", "lease_until": datetime.now(UTC) - timedelta(seconds=1), "losses": 2},
+        ids[2]: {"status": "failed", "finished_at": datetime.now(UTC) - timedelta(minutes=59)},
+        ids[3]: {"status": "failed", "finished_at": datetime.now(UTC) - timedelta(minutes=61)},
+    }
+    with database.session() as session:
+        for key, values in changes.items():
+            session.execute(update(SearchRow).where(SearchRow.id == key).values(**values))
+    found = read_metrics(client)
+    assert 100 <= found.pop('autoprog_waiting_seconds{kind="search"}') < 200
+    numbers = {"waiting": 1, "running": 1, "left": 1, "lost_leases": 2, "failed": 1}
+    assert {name: found[f'autoprog_{name}{{kind="search"}}'] for name in numbers} == numbers
+    assert not any(found[f'autoprog_{name}{{kind="job"}}'] for name in numbers)
+    assert found["autoprog_database_up"] == 1
+    assert found['autoprog_free_bytes{place="files"}'] > 0
+
+
+def test_metrics_are_told_without_a_database(empty_database: Database, files: Files) -> None:
+    client = TestClient(create_app(Settings(), empty_database, files, local_owner=True), base_url=LOCAL)
+    found = read_metrics(client)
+    assert found["autoprog_database_up"] == 0
+    assert not any(name.startswith("autoprog_waiting") for name in found)
+
+
+def test_alerts_ask_for_metrics_that_there_are(client_of: MakeClient) -> None:
+    client = client_of("ada")
+    client.get("/v1/cohorts")
+    known = {name.partition("{")[0] for name in read_metrics(client)} | {"up"}
+    (group,) = yaml.safe_load(RULES.read_text())["groups"]
+    asked = {name for rule in group["rules"] for name in re.findall(r"\b(?:autoprog|http)_\w+|\bup\b", rule["expr"])}
+    assert len(group["rules"]) == len({rule["alert"] for rule in group["rules"]}) >= 10
+    assert asked <= known
+    assert {name for name in known if name.startswith("autoprog_")} - asked == set()
 
 
 def test_operators_may_look_elsewhere(database: Database, files: Files) -> None:

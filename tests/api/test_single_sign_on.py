@@ -301,6 +301,36 @@ def test_an_administrator_blocks_and_others_do_not(app: FastAPI, provider: FakeP
     assert ada.get("/cohorts").status_code == 303
 
 
+def test_a_key_made_on_a_page_names_its_maker_and_ends_when_she_is_blocked(
+    app: FastAPI, provider: FakeProvider, database: Database
+) -> None:
+    lead = log_in(app, provider, {"sub": "u-2", "email": "lead@ward", "roles": ["lead"]})
+    head = log_in(app, provider, {"sub": "u-3", "email": "head@ward", "roles": ["lead"]})
+
+    def send(browser: TestClient, path: str, **form: str) -> str:
+        token = browser.get("/settings").text.partition('name="csrf_token" value="')[2].partition('"')[0]
+        return browser.post(path, data={"csrf_token": token, **form}).text
+
+    def make(browser: TestClient) -> str:
+        page = send(browser, "/settings/keys", scopes="admin", days="")
+        return page.partition('<code class="secret">')[2].partition("<")[0]
+
+    # A key that was made by a session of a key is of the same person.
+    first = make(lead)
+    by_key = browse(app)
+    assert by_key.post("/login", data={"key": first}).status_code == 303
+    second = make(by_key)
+    assert "<dd>lead@ward</dd>" in head.get("/settings").text
+    with database.session(read_only=True) as session:
+        (lead_id,) = [row.id for _, row in KeyRepository(session).all() if row.person == "lead@ward"]
+    path = f"/settings/keys/{lead_id}/revocation"
+    assert "The keys that this person has made" in head.get(path).text
+    assert [program(app, key).get("/v1/cohorts").status_code for key in (first, second)] == [403, 403]  # admin alone
+    send(head, path)
+    assert [program(app, key).get("/v1/cohorts").status_code for key in (first, second)] == [401, 401]
+    assert by_key.get("/settings").status_code == 303
+
+
 def test_a_person_who_changes_roles_or_name_stays_the_same(
     app: FastAPI, provider: FakeProvider, database: Database
 ) -> None:

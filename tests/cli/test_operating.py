@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from autoprog.storage.database import Database, database_now, new_id
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.stored_files import store_file
-from autoprog.storage.tables import ModelRow
+from autoprog.storage.tables import ApiKeyRow, ModelRow
 from tests.cli.answer import Answer, CommandLine
 
 DATABASES = "--database, AUTOPROG_DATABASE: give sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST:PORT/NAME"
@@ -198,6 +198,21 @@ def test_a_key_is_listed_without_its_secret_and_can_be_revoked(autoprog: Command
     with database.session() as session:
         assert KeyRepository(session).authenticate(secret) is None
     assert autoprog("keys", "revoke", "0" * 32, *where).code == 2
+
+
+def test_keys_are_listed_with_their_maker(autoprog: CommandLine, database: Database) -> None:
+    where = ["--database", database.url]
+    with database.session() as session:
+        keys = KeyRepository(session)
+        ada = keys.record_person("1" * 64, "ada", "Ward 7", ["admin"])
+        key, _ = keys.create("Ward 7", ["read"], made_by=ada.id)
+    assert "live  made by ada" in autoprog("keys", "list", *where).out
+    with database.session() as session:
+        session.get_one(ApiKeyRow, ada.id).used_at = datetime.now(UTC) - timedelta(days=91)
+    assert "ended, as its maker no longer logs in  made by ada" in autoprog("keys", "list", *where).out
+    assert autoprog("keys", "revoke", ada.id, *where).code == 0
+    assert autoprog("keys", "list", *where).out.count("  revoked ") == 2
+    assert key.id in autoprog("keys", "list", *where).out
 
 
 def test_a_key_ends_by_itself_and_is_rotated_with_an_overlap(autoprog: CommandLine, database: Database) -> None:

@@ -77,13 +77,14 @@ def test_image_keeps_its_data_in_a_volume(dockerfile: list[tuple[str, str]]) -> 
 
 
 def test_no_package_index_is_named() -> None:
-    for name in ("Dockerfile", "docker-compose.yml", "requirements.lock", "pyproject.toml"):
-        assert not re.search(r"https?://", (ROOT / name).read_text()), name
+    locks = [path.relative_to(ROOT) for path in sorted((ROOT / "locks").iterdir())]
+    for name in ("Dockerfile", "docker-compose.yml", "requirements.lock", "pyproject.toml", *locks):
+        assert not re.search(r"https?://|--(extra-)?index-url|--find-links", (ROOT / name).read_text()), name
 
 
 def test_everything_that_the_wheel_is_made_of_reaches_the_build() -> None:
     kept = {line[1:].rstrip("/") for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
-    made_of = {"autoprog", "api", "migrations", "pyproject.toml", "hatch_build.py", "requirements.lock"}
+    made_of = {"autoprog", "api", "migrations", "pyproject.toml", "hatch_build.py", "locks"}
     assert kept == {*made_of, "README.md", "LICENSE"}
     assert all((ROOT / name).exists() for name in kept)
 

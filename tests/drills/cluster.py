@@ -24,6 +24,7 @@ import httpx2
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from autoprog.cohort import cleveland
+from tests.drills.postgres import OwnServer
 from tests.system.server import ROOT
 
 ALLOWED = frozenset({200, 201, 202, 429, 503})
@@ -48,7 +49,7 @@ def free_port() -> int:
 
 
 class Proxy:
-    """A TCP proxy in front of a database: it can delay what clients send, and cut everybody off."""
+    """A TCP proxy in front of a server: it can delay what clients send, and cut everybody off."""
 
     def __init__(self, target: tuple[str, int]) -> None:
         self.delay_s = 0.0
@@ -144,11 +145,19 @@ class Cluster:
         URL of a database; None for SQLite, where the API runs the searches.
     searching : bool
         Whether searches run.
+    spread : bool
+        Whether the runners' evaluations run on two workers of a scheduler, which is reached through a proxy. This needs
+        PostgreSQL.
+    root : Path
+        Repository whose code the API and the runners run.
     """
 
-    def __init__(self, folder: Path, postgres: str | None, *, searching: bool = True) -> None:
-        self.folder, self.clock, self.proxy = folder, Clock(folder), None
-        self.direct_url, self.url = postgres, None
+    def __init__(
+        self, folder: Path, postgres: str | None, *, searching: bool = True, spread: bool = False, root: Path = ROOT
+    ) -> None:
+        self.folder, self.clock, self.proxy, self.scheduler_proxy = folder, Clock(folder), None, None
+        self.direct_url, self.url, self.root = postgres, None, root
+        self.server: OwnServer | None = None  # the database's, where the drill may stop it
         if postgres is not None:
             server = make_url(postgres)
             self.proxy = Proxy((server.host or "127.0.0.1", server.port or 5432))
@@ -160,7 +169,8 @@ class Cluster:
             self._commands: dict[str, tuple[str, ...]] = {"api": serve}
         else:
             self._commands = {"api": (*serve, "--no-runner")}
-            self._commands |= dict.fromkeys(("runner-1", "runner-2") if searching else (), ("runner",))
+            more = self._spread() if spread else ()
+            self._commands |= dict.fromkeys(("runner-1", "runner-2") if searching else (), ("runner", *more))
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=90)
         try:
@@ -171,10 +181,24 @@ class Cluster:
             self.close()
             raise
 
+    def _spread(self) -> tuple[str, ...]:
+        """Add a scheduler and two workers; what runners must be told."""
+        port, health = free_port(), free_port()
+        self.scheduler_proxy = Proxy(("127.0.0.1", port))
+        self._command("cluster", "certificates", str(self.folder / "certificates"))
+        address = f"tls://127.0.0.1:{port}"
+        self._commands["scheduler"] = (
+            "scheduler", "--port", str(port), "--host", "127.0.0.1", "--health", f"127.0.0.1:{health}"
+        )  # fmt: skip
+        self._commands |= dict.fromkeys(("worker-1", "worker-2"), ("worker", "--scheduler", address, "--slots", "1"))
+        return ("--scheduler", f"tls://127.0.0.1:{self.scheduler_proxy.port}")
+
     @property
     def environment(self) -> dict[str, str]:
         """Settings of every process."""
         where = {"AUTOPROG_DATA_DIR": str(self.folder / "data"), "AUTOPROG_WORKERS": "1"}
+        if self.scheduler_proxy is not None:
+            where["AUTOPROG_CERTIFICATES"] = str(self.folder / "certificates")
         return {**os.environ, **where, **({"AUTOPROG_DATABASE": self.url} if self.url else {})}
 
     def start(self, name: str) -> None:
@@ -182,15 +206,24 @@ class Cluster:
         log = (self.folder / f"{name}.log").open("ab")
         self.processes[name] = subprocess.Popen(
             [sys.executable, "-m", "autoprog.cli", *self._commands[name]],
-            cwd=ROOT, env={**self.environment, **self.clock.environment}, start_new_session=True,
+            cwd=self.root, env=self._with_code({**self.environment, **self.clock.environment}),
+            start_new_session=True,
             stdout=log, stderr=log,
         )  # fmt: skip
         log.close()
+
+    def _with_code(self, environment: dict[str, str]) -> dict[str, str]:
+        return {**environment, "PYTHONPATH": str(self.root)}
 
     def kill(self, name: str) -> None:
         """SIGKILL one process; its children end by themselves."""
         self.processes[name].kill()
         self.processes[name].wait(10)
+
+    def end(self, name: str) -> None:
+        """Ask one process to end, and wait for it."""
+        self.processes[name].terminate()
+        self.processes[name].wait(60)
 
     def signal_all(self, number: int) -> None:
         """Send a signal to every process and its children."""
@@ -219,8 +252,9 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait(10)
-        if self.proxy is not None:
-            self.proxy.close()
+        for proxy in (self.proxy, self.scheduler_proxy):
+            if proxy is not None:
+                proxy.close()
 
     def command(self, *arguments: str) -> str:
         """Run a command of an operator; return what it prints."""
@@ -228,7 +262,8 @@ class Cluster:
 
     def _command(self, *arguments: str) -> str:
         command = [sys.executable, "-m", "autoprog.cli", *arguments]
-        done = subprocess.run(command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False)
+        environment = self._with_code(self.environment)
+        done = subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

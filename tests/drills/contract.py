@@ -103,7 +103,7 @@ def main() -> None:
         data = Path(folder) / "data"
         with Server(data) as server:
             hers = furnish(server)
-            keys = [_key(data, "local", "read,write,predict,approve"), _key(data, "guest", "read,predict")]
+            keys = [_key(data, "local", "read,write,predict,approve,admin"), _key(data, "guest", "read,predict")]
             found = [
                 run(asked.program, asked.seconds, asked.seed, server, key, foreign)
                 for key, foreign in zip(keys, (set(), hers), strict=True)

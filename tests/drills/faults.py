@@ -1,10 +1,12 @@
 """Faults of processes, database and clock under load: nothing acknowledged is lost, nothing is done twice.
 
-    python -m tests.drills.faults [--postgres URL] [--only FAULT ...] [--times 1]
+    python -m tests.drills.faults [--postgres URL | --own-postgres | --cluster URL] [--only FAULT ...] [--times 1]
 
-URL names a server on which databases are made and dropped; without one everything runs on SQLite. Each drill starts an
-installation, clients that write and read, and a search; then something goes wrong, and ends. Afterwards what was
-acknowledged is there once, the search ends with a model, and all that clients were told is a success, 429 or 503.
+URL names a server on which databases are made and dropped; without one everything runs on SQLite. With `--own-postgres`
+a server of the drill's own is stopped and started; with `--cluster` the runners' evaluations run on two workers of a
+scheduler, with TLS. Each drill starts an installation, clients that write and read, and a search; then something goes
+wrong, and ends. Afterwards what was acknowledged is there once, the search ends with a model, and all that clients were
+told is a success, 429 or 503.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -24,6 +26,7 @@ from uuid import uuid4
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from tests.drills.cluster import Clients, Cluster
+from tests.drills.postgres import OwnServer, own_server
 
 Fault = Callable[[Cluster], None]
 _HOUR = 3600
@@ -90,6 +93,49 @@ def move_clock(cluster: Cluster) -> None:
         time.sleep(4)
 
 
+def restart_database(cluster: Cluster) -> None:
+    """The database's server is stopped, as for an update, and started five seconds later."""
+    _restart(cluster, "fast")
+
+
+def crash_database(cluster: Cluster) -> None:
+    """The database's server ends as by a loss of power, is started five seconds later, and recovers."""
+    _restart(cluster, "immediate")
+
+
+def _restart(cluster: Cluster, mode: str) -> None:
+    assert cluster.server is not None
+    cluster.server.stop(mode)
+    time.sleep(5)
+    cluster.server.start()
+
+
+def cut_scheduler(cluster: Cluster) -> None:
+    """The runners cannot reach the scheduler for 15 seconds."""
+    assert cluster.scheduler_proxy is not None
+    with cluster.scheduler_proxy.cut():
+        time.sleep(15)
+
+
+def kill_scheduler(cluster: Cluster) -> None:
+    """SIGKILL the scheduler, and start it again, with the workers, which end without it."""
+    cluster.kill("scheduler")
+    time.sleep(1)
+    cluster.start("scheduler")
+    for name in ("worker-1", "worker-2"):
+        cluster.kill(name)
+        cluster.start(name)
+
+
+def kill_workers(cluster: Cluster) -> None:
+    """SIGKILL each worker in turn, and start it again."""
+    for name in ("worker-1", "worker-2"):
+        cluster.kill(name)
+        time.sleep(1)
+        cluster.start(name)
+        time.sleep(5)
+
+
 ANYWHERE: Mapping[str, Fault] = {"kill-api": kill_api, "suspend": suspend, "clock": move_clock}
 ON_POSTGRES: Mapping[str, Fault] = {
     **ANYWHERE,
@@ -99,22 +145,40 @@ ON_POSTGRES: Mapping[str, Fault] = {
     "slow": slow_database,
     "lock": lock_searches,
 }
+ON_OWN_POSTGRES: Mapping[str, Fault] = {"restart": restart_database, "crash": crash_database}
+ON_CLUSTER: Mapping[str, Fault] = {
+    "kill-api": kill_api,
+    "kill-runners": kill_runners,
+    "kill-workers": kill_workers,
+    "kill-scheduler": kill_scheduler,
+    "cut-scheduler": cut_scheduler,
+    "suspend": suspend,
+}
 
 
-def drill(folder: Path, postgres: str | None, fault: Fault, *, evaluations: int = 12) -> dict[str, Any]:
+def drill(
+    folder: Path,
+    postgres: str | None,
+    fault: Fault,
+    *,
+    evaluations: int = 12,
+    spread: bool = False,
+    server: OwnServer | None = None,
+) -> dict[str, Any]:
     """Do one drill; return its figures, with all that was wrong."""
-    cluster = Cluster(folder, postgres)
+    cluster = Cluster(folder, postgres, spread=spread)
+    cluster.server = server
     try:
         search = cluster.start_search(evaluations)
         with Clients(cluster, search) as clients:
-            before = _wait_for_evaluations(cluster, search)
+            before = wait_for_evaluations(cluster, search)
             began = time.monotonic()
             fault(cluster)
             took = time.monotonic() - began
             cluster.wait_until_ready()
             ended = wait_for_end(cluster, search)
             time.sleep(1)
-        wrong = [*clients.wrong, *_check(cluster, search, clients, before, ended, evaluations)]
+        wrong = [*clients.wrong, *check(cluster, search, clients, before, ended, evaluations)]
         cluster.command("audit", "verify")
     finally:
         cluster.close()
@@ -128,7 +192,8 @@ def drill(folder: Path, postgres: str | None, fault: Fault, *, evaluations: int 
     }
 
 
-def _wait_for_evaluations(cluster: Cluster, search: str, n: int = 2) -> list[dict[str, Any]]:
+def wait_for_evaluations(cluster: Cluster, search: str, n: int = 2) -> list[dict[str, Any]]:
+    """Poll a search until it has evaluations."""
     deadline = time.monotonic() + 120
     while len(found := cluster.items(f"/v1/searches/{search}/evaluations")) < n:
         assert time.monotonic() < deadline, "the search does not begin"
@@ -148,9 +213,10 @@ def wait_for_end(cluster: Cluster, search: str) -> dict[str, Any]:
     return {"status": "unfinished", "model_id": None, "error": None}
 
 
-def _check(
+def check(
     cluster: Cluster, search: str, clients: Clients, before: list[dict[str, Any]], ended: dict[str, Any], most: int
 ) -> Iterator[str]:
+    """Yield what is wrong after a search has ended: nothing acknowledged may be lost, nothing be there twice."""
     if ended["status"] != "succeeded" or ended["model_id"] is None:
         yield f"the search ended as {ended['status']}: {ended['error']}"
     elif not cluster.client.get(f"/v1/models/{ended['model_id']}").is_success:
@@ -187,25 +253,36 @@ def own_database(server: str) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--postgres")
-    parser.add_argument("--only", nargs="+", choices=sorted(ON_POSTGRES))
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--postgres")
+    where.add_argument("--own-postgres", action="store_true")
+    where.add_argument("--cluster", metavar="URL")
+    parser.add_argument("--only", nargs="+", choices=sorted({*ON_POSTGRES, *ON_OWN_POSTGRES, *ON_CLUSTER}))
     parser.add_argument("--times", type=int, default=1)
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes end, too
-    faults = ON_POSTGRES if asked.postgres else ANYWHERE
+    if asked.own_postgres:
+        faults, database = ON_OWN_POSTGRES, "own postgresql"
+    elif asked.cluster:
+        faults, database = ON_CLUSTER, "cluster"
+    else:
+        faults, database = (ON_POSTGRES, "postgresql") if asked.postgres else (ANYWHERE, "sqlite")
     failed = False
     for _ in range(asked.times):
         for name, fault in faults.items():
             if asked.only and name not in asked.only:
                 continue
-            with tempfile.TemporaryDirectory() as folder:
-                if asked.postgres is None:
-                    found = drill(Path(folder), None, fault)
-                else:
-                    with own_database(asked.postgres) as url:
-                        found = drill(Path(folder), url, fault)
+            with ExitStack() as stack:
+                folder, server = Path(stack.enter_context(tempfile.TemporaryDirectory())), None
+                url = asked.postgres or asked.cluster
+                if url is not None:
+                    url = stack.enter_context(own_database(url))
+                elif asked.own_postgres:
+                    place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                    server = stack.enter_context(own_server(place))
+                    url = server.url
+                found = drill(folder, url, fault, spread=asked.cluster is not None, server=server)
             failed = failed or bool(found["wrong"])
-            database = "postgresql" if asked.postgres else "sqlite"
             print(json.dumps({"fault": name, "database": database, **found}), flush=True)
     sys.exit(failed)
 

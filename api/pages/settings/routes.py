@@ -71,6 +71,7 @@ def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal
         what = _("%(name)s is logged out and cannot log in again until `autoprog keys unblock` is run.") % {
             "name": row.person
         }
+        what += " " + _("The keys that this person has made end, and stay ended.")
         choices = [("revoke", "yes", _("Block"))]
         title = _("Block %(name)s?") % {"name": row.person}
         return render(request, "confirm.html", title=title, what=what, choices=choices, back=_SETTINGS)

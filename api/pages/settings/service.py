@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
@@ -32,22 +32,22 @@ class ListedKey:
     row: ApiKeyRow
     is_live: bool
     is_own: bool  # whether the session was opened with it
+    maker: str | None  # name of the person who has made it on a page
 
 
 def list_keys(session: Session, principal: Principal) -> list[ListedKey]:
     """List the keys of the caller's owner: those that work first, newest first."""
-    keys, now = KeyRepository(session), datetime.now(UTC)
+    keys = KeyRepository(session)
+    rows = keys.of_owner(principal.owner_id)
+    people = {row.id: row.person for row in rows}
     listed = [
-        ListedKey(
-            row, row.revoked_at is None and (row.expires_at is None or row.expires_at > now), row.id == principal.key_id
-        )
-        for row in keys.of_owner(principal.owner_id)
+        ListedKey(row, keys.is_live(row.id), row.id == principal.key_id, people.get(row.made_by or "")) for row in rows
     ]
     return sorted(listed, key=lambda each: (each.is_live, each.row.created_at), reverse=True)
 
 
 def create_key(session: Session, principal: Principal, scopes: Sequence[str], days: str) -> tuple[ApiKeyRow, str]:
-    """Create a key that may do nothing that the caller's may not, and ends no later; return its row and its text."""
+    """Create a key that may do nothing that the caller may not, and ends no later; return its row and its text."""
     faults = []
     if not scopes or not set(scopes) <= set(SCOPES):
         faults.append(Fault("/scopes", f"choose at least one of {', '.join(SCOPES)}"))
@@ -59,7 +59,8 @@ def create_key(session: Session, principal: Principal, scopes: Sequence[str], da
         raise ForbiddenError(f"what you logged in with lacks the scope {beyond[0]!r} itself")
     keys = KeyRepository(session)
     own, life = keys.get(principal.owner_id, principal.key_id or ""), LIVES[days]
-    row, text = keys.create(keys.owner(principal.owner_id).name, scopes, life=life)
+    made_by = own.made_by if own.person is None else own.id
+    row, text = keys.create(keys.owner(principal.owner_id).name, scopes, life=life, made_by=made_by)
     if own.expires_at is not None and (row.expires_at is None or row.expires_at > own.expires_at):
         row.expires_at = own.expires_at
         session.flush()
@@ -67,7 +68,7 @@ def create_key(session: Session, principal: Principal, scopes: Sequence[str], da
 
 
 def revoke_key(session: Session, principal: Principal, key_id: str) -> None:
-    """Revoke a key of the caller's owner, with the sessions that it opened. Raises NotFoundError."""
+    """Revoke a key of the caller's owner, or block a person, with sessions and her keys. Raises NotFoundError."""
     keys = KeyRepository(session)
     row = keys.get(principal.owner_id, key_id)
     if row.revoked_at is not None:

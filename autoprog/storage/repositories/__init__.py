@@ -20,7 +20,7 @@ from autoprog.storage.repositories.feature_streams import (
     ThresholdLearnerRepository,
 )
 from autoprog.storage.repositories.idempotency import IdempotencyRepository, StoredAnswer
-from autoprog.storage.repositories.jobs import JobRepository, QueueRepository
+from autoprog.storage.repositories.jobs import Backlog, JobRepository, QueueRepository
 from autoprog.storage.repositories.keys import KeyRepository, is_key
 from autoprog.storage.repositories.models import ModelRepository, ModelStatusRepository, ValidationRepository
 from autoprog.storage.repositories.patient_erasures import Derived, PatientErasureRepository
@@ -41,6 +41,7 @@ __all__ = [
     "ArmTally",
     "AuditEvent",
     "AuditRepository",
+    "Backlog",
     "BrowserSessionRepository",
     "CatalogueRepository",
     "ChainEnd",

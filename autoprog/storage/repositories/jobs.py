@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from autoprog.jobs import JobKind
@@ -60,6 +61,17 @@ class JobRepository(OwnedRepository[JobRow]):
         erase(self._session, JobRow, JobRow.subject_id == subject_id)
 
 
+class Backlog(NamedTuple):
+    """Numbers of the searches or the jobs of all owners, for who watches the server."""
+
+    waiting: int
+    waiting_s: float  # since the oldest of them was queued; 0 if none waits
+    running: int
+    left: int  # of those that run, whose lease has run out: no runner works on them
+    lost_leases: int  # most of one that runs, in a row
+    failed: int  # within the last hour
+
+
 class QueueRepository:
     """Waiting searches and jobs of all owners, in the transaction `session`."""
 
@@ -71,3 +83,22 @@ class QueueRepository:
         searches = select(func.count()).where(SearchRow.owner_id == owner_id, SearchRow.status == SearchStatus.QUEUED)
         jobs = select(func.count()).where(JobRow.owner_id == owner_id, JobRow.status == JobStatus.QUEUED)
         return self._session.scalars(searches).one() + self._session.scalars(jobs).one()
+
+    def backlog(self, table: type[SearchRow | JobRow]) -> Backlog:
+        """Count what waits, runs and has failed."""
+        now = database_now(self._session)
+        waits, runs = table.status == SearchStatus.QUEUED, table.status == SearchStatus.RUNNING
+        has_failed = and_(table.status == SearchStatus.FAILED, table.finished_at > now - timedelta(hours=1))
+        counts = select(
+            func.count().filter(waits),
+            func.min(table.created_at).filter(waits),
+            func.count().filter(runs),
+            func.count().filter(runs, table.lease_until <= now),
+            func.max(table.losses).filter(runs),
+            func.count().filter(has_failed),
+        )
+        waiting, oldest, running, left, losses, failed = self._session.execute(
+            counts.where(or_(waits, runs, has_failed))
+        ).one()
+        waiting_s = 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
+        return Backlog(waiting, waiting_s, running, left, losses or 0, failed)

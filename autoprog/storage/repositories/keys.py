@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from hmac import compare_digest
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from autoprog.errors import NotFoundError
@@ -16,6 +16,9 @@ from autoprog.storage.database import database_now, insert_if_absent, is_id, new
 from autoprog.storage.tables import ApiKeyRow, OwnerRow
 
 _PREFIX = "ap"
+
+VOUCHED = timedelta(days=90)
+"""Time since a person's last log-in after which the keys that she has made end."""
 
 
 def is_key(text: str) -> bool:
@@ -45,7 +48,9 @@ class KeyRepository:
         """Read an owner who exists."""
         return self._session.get_one(OwnerRow, owner_id)
 
-    def create(self, owner_name: str, scopes: Iterable[str], *, life: timedelta | None = None) -> tuple[ApiKeyRow, str]:
+    def create(
+        self, owner_name: str, scopes: Iterable[str], *, life: timedelta | None = None, made_by: str | None = None
+    ) -> tuple[ApiKeyRow, str]:
         """Create a key, and its owner if new.
 
         Parameters
@@ -56,6 +61,8 @@ class KeyRepository:
             The key's permissions.
         life : timedelta or None
             Time until it expires; None for never.
+        made_by : str or None
+            Identifier of the person who makes it, with whose access it ends.
 
         Returns
         -------
@@ -63,7 +70,14 @@ class KeyRepository:
             The stored row.
         text : str
             The text that the client sends, `ap_<id>_<secret>`; it cannot be read again.
+
+        Raises
+        ------
+        NotFoundError
+            If the person has been blocked.
         """
+        if made_by is not None:
+            self._lock_person(made_by)
         secret, now = secrets.token_urlsafe(32), database_now(self._session)
         row = ApiKeyRow(
             id=new_id(),
@@ -72,6 +86,7 @@ class KeyRepository:
             scopes=sorted(set(scopes)),
             created_at=now,
             expires_at=None if life is None else now + life,
+            made_by=made_by,
         )
         self._session.add(row)
         self._session.flush()
@@ -105,7 +120,7 @@ class KeyRepository:
         life = None if row.expires_at is None else row.expires_at - row.created_at
         ends_at = database_now(self._session) + overlap
         row.expires_at = ends_at if row.expires_at is None else min(row.expires_at, ends_at)
-        return self.create(owner.name, row.scopes, life=life)
+        return self.create(owner.name, row.scopes, life=life, made_by=row.made_by)
 
     def authenticate(self, text: str) -> ApiKeyRow | None:
         """Find the key that a client has sent; None if it is unknown or has ended."""
@@ -157,7 +172,7 @@ class KeyRepository:
         return row
 
     def unblock(self, key_id: str) -> None:
-        """Let a person in again. Raises NotFoundError if there is none, or it is a key."""
+        """Let a person in again, without her former keys. Raises NotFoundError if there is none, or it is a key."""
         row = self._get(key_id)
         if row.subject_sha256 is None:
             msg = "this is a key, and a revoked key stays revoked: make another"
@@ -208,10 +223,12 @@ class KeyRepository:
         return row
 
     def revoke(self, key_id: str) -> None:
-        """Revoke a key. Raises NotFoundError."""
-        row = self._get(key_id)
-        row.revoked_at = row.revoked_at or database_now(self._session)
-        self._session.flush()
+        """Revoke a key, or block a person and revoke the keys that she has made. Raises NotFoundError."""
+        row, now = self._get(key_id), database_now(self._session)
+        row.revoked_at = row.revoked_at or now
+        self._session.flush()  # first: a key that she makes meanwhile waits for this row, and is refused
+        hers = and_(ApiKeyRow.made_by == row.id, ApiKeyRow.revoked_at.is_(None))
+        self._session.execute(update(ApiKeyRow).where(hers).values(revoked_at=now))
 
     def _get(self, key_id: str) -> ApiKeyRow:
         row = self._session.get(ApiKeyRow, key_id) if is_id(key_id) else None
@@ -220,10 +237,21 @@ class KeyRepository:
             raise NotFoundError(msg)
         return row
 
+    def _lock_person(self, person_id: str) -> None:
+        """Keep a person from being blocked until the transaction ends. Raises NotFoundError if she is."""
+        query = select(ApiKeyRow.revoked_at).where(ApiKeyRow.id == person_id).with_for_update()
+        if self._session.execute(query).one().revoked_at is not None:
+            msg = "the person who makes this key is blocked"
+            raise NotFoundError(msg)
+
     def _is_live(self, row: ApiKeyRow) -> bool:
-        if row.revoked_at is not None:
+        now = database_now(self._session)
+        if row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= now):
             return False
-        return row.expires_at is None or row.expires_at > database_now(self._session)
+        if row.made_by is None:
+            return True
+        maker = self._session.get_one(ApiKeyRow, row.made_by)
+        return now - (maker.used_at or maker.created_at) < VOUCHED
 
 
 def _digest(secret: str) -> str:

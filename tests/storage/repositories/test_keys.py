@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from autoprog.errors import NotFoundError
 from autoprog.storage.database import Database, new_id
 from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.repositories.keys import VOUCHED
 from autoprog.storage.tables import ApiKeyRow
 
 
@@ -57,6 +59,45 @@ def test_a_revoked_key_is_closed_for_good(database: Database) -> None:
         for unknown in (new_id(), "\0"):
             with pytest.raises(NotFoundError):
                 keys.revoke(unknown)
+
+
+def test_keys_that_a_person_has_made_end_when_she_is_blocked(database: Database) -> None:
+    with database.session() as session:
+        keys = KeyRepository(session)
+        ada, eve = (
+            keys.record_person(digest * 64, name, "a", ["admin"]).id for digest, name in (("1", "ada"), ("2", "eve"))
+        )
+        _, of_operator = keys.create("a", ["read"])
+        _, of_eve = keys.create("a", ["read"], made_by=eve)
+        first, of_ada = keys.create("a", ["read"], made_by=ada)
+        _, rotated = keys.rotate(first.id, timedelta(hours=1))
+        assert keys.authenticate(of_ada) is not None
+        keys.revoke(ada)
+    with database.session() as session:
+        keys = KeyRepository(session)
+        assert [keys.authenticate(text) is None for text in (of_ada, rotated, of_eve, of_operator)] == [
+            True,
+            True,
+            False,
+            False,
+        ]
+        with pytest.raises(NotFoundError, match="blocked"):
+            keys.create("a", ["read"], made_by=ada)
+        keys.unblock(ada)
+        assert keys.authenticate(of_ada) is None
+
+
+def test_keys_end_when_their_maker_no_longer_logs_in(database: Database) -> None:
+    with database.session() as session:
+        keys = KeyRepository(session)
+        ada = keys.record_person("1" * 64, "ada", "a", ["admin"])
+        _, text = keys.create("a", ["read"], made_by=ada.id)
+        ada.used_at = datetime.now(UTC) - VOUCHED - timedelta(minutes=1)
+        session.flush()
+        assert keys.authenticate(text) is None
+        keys.note_use(ada.id)
+        session.expire_all()
+        assert keys.authenticate(text) is not None
 
 
 def test_an_owner_exists_once(database: Database) -> None:

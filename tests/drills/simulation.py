@@ -1,0 +1,193 @@
+"""A simulated world in which processes take turns: one thread, one clock, and everything random comes from a seed.
+
+Processes are greenlets. They hand over before each transaction and wherever they wait; the world decides who goes on,
+when time passes, and what fails. So the product's own code runs in any order that separate machines could bring about,
+and the same seed brings about the same order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from greenlet import GreenletExit, getcurrent, greenlet
+from sqlalchemy.orm import Session
+
+from autoprog.errors import StoreUnavailableError
+from autoprog.storage import database as database_module
+from autoprog.storage.database import Database
+from autoprog.work import runner as runner_module
+from autoprog.work import signals as signals_module
+
+_START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Process:
+    """A process of a runner, with its threads."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.is_alive = True
+        self.frozen_until = 0.0
+        self.stop: Callable[[], None] = lambda: None
+
+
+class Thread:
+    """A thread of a process; `threading.Thread` for the code in the world."""
+
+    def __init__(self, world: World, process: Process, run: Callable[[], None]) -> None:
+        self.process, self.ready = process, lambda: True
+        self._world = world
+        self.greenlet = greenlet(run, parent=world.main)
+
+    def start(self) -> None:
+        self._world.threads.append(self)
+
+    def join(self) -> None:
+        self._world.wait(lambda: self.greenlet.dead)
+
+    @property
+    def may_run(self) -> bool:
+        is_held_up = self._world.now < self.process.frozen_until
+        return self.process.is_alive and not is_held_up and not self.greenlet.dead and self.ready()
+
+
+class Event:
+    """`threading.Event` for the code in the world."""
+
+    def __init__(self, world: World) -> None:
+        self._world, self._is_set = world, False
+
+    def set(self) -> None:
+        self._is_set = True
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def wait(self, timeout: float) -> bool:
+        until = self._world.now + timeout
+        self._world.wait(lambda: self._is_set or self._world.now >= until)
+        return self._is_set
+
+
+class World:
+    """Processes, the clock that all of them share, and the faults of the database."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.now = 0.0  # seconds that have passed; the clock may say otherwise
+        self.clock_s = 0.0  # how far the database's clock is ahead
+        self.main = getcurrent()
+        self.threads: list[Thread] = []
+        self.failing = 0.0  # share of transactions that fail
+        self.wrong: list[str] = []
+        self.trace: list[str] = []
+
+    @property
+    def time(self) -> datetime:
+        """What the database's clock says."""
+        return _START + timedelta(seconds=self.now + self.clock_s)
+
+    def thread(self) -> Thread:
+        """The thread that runs."""
+        return next(thread for thread in self.threads if thread.greenlet is getcurrent())
+
+    def wait(self, ready: Callable[[], bool] = lambda: True) -> None:
+        """Let others go on until the world comes back to this thread, which is not before `ready`."""
+        if getcurrent() is self.main:
+            return
+        thread = self.thread()
+        if thread.process.is_alive:  # what a dying process's blocks still wait for is there
+            thread.ready = ready
+            self.main.switch()
+
+    def step(self) -> bool:
+        """Let one thread go on to where it waits next; false if none can."""
+        able = [thread for thread in self.threads if thread.may_run]
+        if not able:
+            return False
+        chosen = self.random.choice(able)
+        self.trace.append(f"{self.now:.3f} {chosen.process.name}")
+        chosen.greenlet.switch()
+        self.threads = [thread for thread in self.threads if not thread.greenlet.dead]
+        return True
+
+    def spawn(self, process: Process, run: Callable[[], None]) -> None:
+        """Start the first thread of a process."""
+        Thread(self, process, run).start()
+
+    def kill(self, process: Process) -> None:
+        """End a process where it stands."""
+        process.is_alive = False
+
+    def close(self) -> None:
+        """Unwind what still stands."""
+        for thread in self.threads:
+            thread.process.is_alive = False
+        for thread in list(self.threads):
+            if not thread.greenlet.dead and thread.greenlet:
+                thread.greenlet.throw(GreenletExit)
+        self.threads = []
+
+    @contextmanager
+    def inhabited(self) -> Iterator[None]:
+        """Let the product's runner, its heartbeat and the database's clock live in this world."""
+        world = self
+
+        class Clock(datetime):
+            @classmethod
+            def now(cls, _tz: Any = None) -> Any:
+                return world.time
+
+        def new_thread(target: Callable[[], None], **_: object) -> Thread:
+            return Thread(world, world.thread().process, target)
+
+        threading = SimpleNamespace(Event=lambda: Event(world), Thread=new_thread)
+        before = signals_module.threading, runner_module.threading, database_module.datetime
+        signals_module.threading = runner_module.threading = threading  # type: ignore[assignment]
+        database_module.datetime = Clock  # type: ignore[misc]
+        try:
+            yield
+        finally:
+            self.close()
+            signals_module.threading, runner_module.threading, database_module.datetime = before  # type: ignore[misc]
+
+
+class SimulatedDatabase(Database):
+    """A database whose transactions fail where the world says so: before they begin, or after they are committed."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.world: World | None = None
+        self.begun: Callable[[], None] = lambda: None
+        self.committed: Callable[[], None] = lambda: None
+        self._is_open = False
+
+    @contextmanager
+    def session(self, *, read_only: bool = False) -> Iterator[Session]:
+        """Open a transaction that is one step of the world."""
+        world = self.world
+        if world is None or self._is_open or getcurrent() is world.main:
+            with super().session(read_only=read_only) as session:
+                yield session
+            return
+        begun, committed = self.begun, self.committed  # others set theirs while this thread waits
+        world.wait()
+        fails = world.random.random() < world.failing
+        is_late = world.random.random() < 1 / 3
+        if fails and not is_late:
+            raise StoreUnavailableError("simulated")
+        self._is_open = True
+        try:
+            begun()
+            with super().session(read_only=read_only) as session:
+                yield session
+            committed()
+        finally:
+            self._is_open = False
+        if fails:
+            raise StoreUnavailableError("simulated, after the commit")
