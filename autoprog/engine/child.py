@@ -84,12 +84,13 @@ _REASON_LENGTH = 300
 _ALLOCATION_FAILED = re.compile(r"(can't|cannot) allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
 
 _supervisor: Connection | None = None
+_fork_server = 0  # its process
 
 
 def initialize(supervisor: Connection, preload: Sequence[str], scratch: Path) -> None:
     """Prepare a fresh child: it dies with its parent, uses one thread, and has loaded the plug-ins."""
-    global _supervisor  # noqa: PLW0603  (Pebble hands an initializer's results to no one)
-    _supervisor = supervisor
+    global _supervisor, _fork_server  # Pebble hands an initializer's results to no one
+    _supervisor, _fork_server = supervisor, os.getppid()
     _die_with_parent()
     # Pebble's handler cannot run while C code holds the interpreter lock.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -128,8 +129,10 @@ def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
 
 
 def _load(module: str) -> None:
-    """Import a module that the fork server has not loaded."""
+    """Import a module that the fork server has not loaded, and have it load what later children may need."""
     if module not in sys.modules:
+        if hasattr(signal, "SIGALRM") and os.getppid() == _fork_server:
+            os.kill(_fork_server, signal.SIGALRM)
         with suppress(Exception):  # the call imports it, too, and says what is wrong
             importlib.import_module(module)
         _use_one_thread()

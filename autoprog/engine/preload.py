@@ -1,8 +1,8 @@
 """Module that the fork server imports before it forks: children inherit the libraries and start in milliseconds.
 
 Nothing else imports it. It only loads: a library that computed in the fork server may hang in its children. It loads
-what most pipelines need at once, so that the first children start early, and the rest, such as torch, a module at a
-time once they are at work. A child that was forked before loads the rest itself when a call names it.
+what most pipelines need at once, so that the first children start early. A child loads the rest, such as torch, when a
+call names it, and has the fork server load it, too, for the children after it.
 """
 
 from __future__ import annotations
@@ -41,13 +41,15 @@ for _name in _MODULES:
 
 from autoprog.space import registered  # noqa: E402  after what it imports
 
-# Seconds until the first children are at work, and between two modules: meanwhile the fork server answers.
-_LATER_S, _BETWEEN_S = 3.0, 0.2
+# Seconds between two modules, in which the fork server answers.
+_BETWEEN_S = 0.2
 _later = deque(dict.fromkeys(["autoprog.model.skops_io", *(name for a in registered() for name in a.modules)]))
 
 
 def _load_later(*_: object) -> None:
     """Load the next module; who asks for a child waits meanwhile."""
+    if not _later:
+        return
     with suppress(Exception):  # a child imports it, too, and says what is wrong
         importlib.import_module(_later.popleft())
     if _later:
@@ -57,7 +59,6 @@ def _load_later(*_: object) -> None:
 # Children inherit neither the timer nor a half-loaded module, as the fork server forks between signals.
 if hasattr(signal, "setitimer"):
     signal.signal(signal.SIGALRM, _load_later)
-    signal.setitimer(signal.ITIMER_REAL, _LATER_S)
 
 # The fork server ends when its parent is gone, and its children with it: at once, without tearing down what it loaded.
 atexit.register(os._exit, 0)

@@ -164,6 +164,18 @@ def test_modules_of_a_call_are_imported_before_its_limits_count(engine: DaskEngi
         assert outcome.processor_s < 0.1
 
 
+def test_what_one_child_had_to_load_later_ones_find_loaded(engine: DaskEngine) -> None:
+    run_one(engine, functions.end, 3)  # a child that has loaded nothing yet
+    (outcome,) = run_calls(engine, [Call("a", functions.loaded, (), ("torch",))], LIMITS, never)
+    assert "torch" in outcome.value
+    until = time.monotonic() + 60
+    found: set[str] = set()
+    while "torch" not in found and time.monotonic() < until:
+        run_one(engine, functions.end, 3)
+        found = run_one(engine, functions.loaded).value
+    assert "torch" in found
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "reason"),
     [
