@@ -164,7 +164,7 @@ class Endpoint(Protocol):
         ...
 
     def known_outcomes(self, k: int) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        """Whether each patient had the event by horizon `k`, and her weight: 0 where that is unknown."""
+        """Outcomes, 1 for an event by horizon `k`, and weights, 0 for patients whose outcome is unknown."""
         ...
 
     def observed_curve(self, k: int, rows: NDArray[np.intp]) -> CurveOf:

@@ -131,7 +131,8 @@ def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
 def _load(module: str) -> None:
     """Import a module that the fork server has not loaded, and have it load what later children may need."""
     if module not in sys.modules:
-        if hasattr(signal, "SIGALRM") and os.getppid() == _fork_server:
+        # A fork server that another library started would end by the signal: it has not loaded what answers to it.
+        if "autoprog.engine.preload" in sys.modules and os.getppid() == _fork_server:
             os.kill(_fork_server, signal.SIGALRM)
         with suppress(Exception):  # the call imports it, too, and says what is wrong
             importlib.import_module(module)

@@ -46,19 +46,25 @@ _BETWEEN_S = 0.2
 _later = deque(dict.fromkeys(["autoprog.model.skops_io", *(name for a in registered() for name in a.modules)]))
 
 
+_loading = False
+
+
 def _load_later(*_: object) -> None:
     """Load the next module; who asks for a child waits meanwhile."""
-    if not _later:
+    global _loading  # noqa: PLW0603  a handler has no other place for what it knows
+    # Children may ask while a module is loaded: to begin another one within it would leave both half loaded.
+    if _loading or not _later:
         return
+    _loading = True
     with suppress(Exception):  # a child imports it, too, and says what is wrong
         importlib.import_module(_later.popleft())
+    _loading = False
     if _later:
         signal.setitimer(signal.ITIMER_REAL, _BETWEEN_S)
 
 
 # Children inherit neither the timer nor a half-loaded module, as the fork server forks between signals.
-if hasattr(signal, "setitimer"):
-    signal.signal(signal.SIGALRM, _load_later)
+signal.signal(signal.SIGALRM, _load_later)
 
 # The fork server ends when its parent is gone, and its children with it: at once, without tearing down what it loaded.
 atexit.register(os._exit, 0)

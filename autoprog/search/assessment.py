@@ -131,9 +131,8 @@ def chosen_document(fitted: FittedEnsemble, corrected: Corrected) -> dict[str, A
 
 def _without(lost: NDArray[np.bool_], w: NDArray[np.float64], choose: Choose, rng: np.random.Generator) -> Choose:
     """A rule whose choices lose some pipelines; w where nothing else is left."""
-    # What was lost between the rule's choice and the delivered ensemble is lost in every resample, too: otherwise the
-    # score would be that of a model that is not delivered. Nobody knows which of the others could have been refitted:
-    # they are lost as often as those that were chosen.
+    # Chosen pipelines that could not be refitted are left out of every resample: the score is to be that of the
+    # delivered model. Whether the others could have been refitted is unknown: as many of them are left out, at random.
     if not lost.any():
         return choose
     untried, rate = ~lost & (w == 0), lost.sum() / (lost | (w > 0)).sum()

@@ -1,4 +1,4 @@
-"""How far risks are from the truth where no refit shows it: what boosted trees find in their errors, out of fold.
+"""The error of risks that refits do not show: boosted trees look for it in the risks out of fold.
 
     c       log odds of recalibrated out-of-fold risks p                                   (n,)
     y, o    outcome, and weight of the patients of whom it is known, 0 for others          (n,)
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.model_selection import GroupKFold, KFold
 
 from autoprog.evaluation import compute_logit
@@ -61,7 +62,7 @@ def estimate_lack_of_fit(
     y : ndarray, shape = (n,)
         Outcomes, 0 or 1; of patients with weight 0 they do not count.
     risks : ndarray, shape = (n,)
-        Recalibrated out-of-fold risks, in (0, 1).
+        Recalibrated out-of-fold risks, in [0, 1].
     weights : ndarray, shape = (n,)
         1, or the inverse probability of not being censored; 0 for patients whose outcome is unknown.
     groups : ndarray, shape = (n,), optional
@@ -73,8 +74,9 @@ def estimate_lack_of_fit(
         tau^2, of the log odds, above 0.
     """
     known = np.flatnonzero(weights > 0)
-    X, y, p, o = X[known], y[known], risks[known], weights[known]
-    c, s = compute_logit(p), p * (1 - p)
+    X, y, c, o = X[known], y[known], compute_logit(risks[known]), weights[known]
+    p = expit(c)  # never 0 or 1, as the logit is cut
+    s = p * (1 - p)
     information = float((o * s).sum() ** 2 / (o**2 * s).sum())
     delta = _projected(_corrections(X, y, c, o, None if groups is None else groups[known]), c, o * s)
     size = float(np.sqrt((o**2 * s * delta**2).sum()))
@@ -85,7 +87,7 @@ def estimate_lack_of_fit(
 def _corrections(
     X: _Floats, y: NDArray[np.integer], c: _Floats, o: _Floats, groups: NDArray[np.integer] | None
 ) -> _Floats:
-    import lightgbm  # noqa: PLC0415  loaded where it is needed, as it is by no other part of what delivers
+    import lightgbm  # noqa: PLC0415  this process needs it nowhere else
 
     delta = np.zeros(len(y))
     if groups is None:

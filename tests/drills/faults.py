@@ -168,6 +168,11 @@ def drill(
     """Do one drill; return its figures, with all that was wrong."""
     cluster = Cluster(folder, postgres, spread=spread)
     cluster.server = server
+    return under_load(cluster, fault, evaluations)
+
+
+def under_load(cluster: Cluster, fault: Fault, evaluations: int) -> dict[str, Any]:
+    """Have clients write and a search run while something is done to the installation, and end it."""
     try:
         search = cluster.start_search(evaluations)
         with Clients(cluster, search) as clients:

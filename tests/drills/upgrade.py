@@ -22,8 +22,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.drills.cluster import Clients, Cluster
-from tests.drills.faults import check, own_database, wait_for_end, wait_for_evaluations
+from tests.drills.cluster import Cluster
+from tests.drills.faults import own_database, under_load
 from tests.system.server import ROOT
 
 _EVALUATIONS = 12
@@ -46,33 +46,22 @@ def drill(folder: Path, postgres: str, old: str) -> dict[str, Any]:
         archive.extractall(folder / "old", filter="data")
     (folder / "installation").mkdir()
     cluster = Cluster(folder / "installation", postgres, root=folder / "old")
-    try:
-        search = cluster.start_search(_EVALUATIONS)
-        with Clients(cluster, search) as clients:
-            before = wait_for_evaluations(cluster, search)
-            cluster.root = ROOT
-            began = time.monotonic()
-            cluster.command("db", "upgrade", "--database", postgres)
-            migrated = time.monotonic() - began
-            time.sleep(5)
-            for name in ("runner-1", "runner-2", "api"):
-                cluster.end(name)
-                cluster.start(name)
-            cluster.wait_until_ready()
-            ended = wait_for_end(cluster, search)
-            time.sleep(1)
-        wrong = [*clients.wrong, *check(cluster, search, clients, before, ended, _EVALUATIONS)]
-        cluster.command("audit", "verify")
-    finally:
-        cluster.close()
-    return {
-        "old": _git("rev-parse", "--short", old).decode().strip(),
-        "acknowledged": len(clients.acknowledged),
-        "statuses": dict(sorted(clients.statuses.items())),
-        "without response": clients.lost,
-        "migration s": round(migrated, 1),
-        "wrong": wrong,
-    }
+    migrated = 0.0
+
+    def release(cluster: Cluster) -> None:
+        nonlocal migrated
+        cluster.root = ROOT
+        began = time.monotonic()
+        cluster.command("db", "upgrade", "--database", postgres)
+        migrated = time.monotonic() - began
+        time.sleep(5)
+        for name in ("runner-1", "runner-2", "api"):
+            cluster.end(name)
+            cluster.start(name)
+
+    found = under_load(cluster, release, _EVALUATIONS)
+    old_version = _git("rev-parse", "--short", old).decode().strip()
+    return {"old": old_version, **found, "migration s": round(migrated, 1)}
 
 
 def main() -> None:
