@@ -1,4 +1,5 @@
-FROM python:3.11-slim AS build
+# `make digests` renews the digests, by which images are found; their tags are for people.
+FROM python:3.11-slim@sha256:90744cff8f32887f075c47d747a173ff333e9e98801667af93c357fa9f5e28ff AS build
 
 # pip reads these by itself when they are given. Without a source of CPU wheels the default index answers with torch's
 # CUDA build on Linux x86-64: it works, and is several gigabytes larger. See docs/operating.md.
@@ -32,7 +33,7 @@ RUN SETUPTOOLS_SCM_PRETEND_VERSION="$VERSION" \
     && pip install --no-deps --no-index /wheel/*.whl
 
 
-FROM python:3.11-slim
+FROM python:3.11-slim@sha256:90744cff8f32887f075c47d747a173ff333e9e98801667af93c357fa9f5e28ff
 
 # LightGBM links the system's OpenMP runtime.
 RUN apt-get update \

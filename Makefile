@@ -4,6 +4,7 @@ VENV := .venv
 TESTS ?= not slow
 SELECT ?= slow
 DRILL ?=
+FUZZ ?=
 SCHEDULES ?= 10000
 LOAD ?=
 # Processes that the tests run in, one more than the cores of a small machine, as tests of searches wait; files are not
@@ -11,7 +12,7 @@ LOAD ?=
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install docs-tools demo test slow lint format messages docs bench drills load prior sbom lock clean
+.PHONY: digests fuzz help install docs-tools demo test slow lint format messages docs bench drills load prior sbom lock clean
 
 help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
@@ -24,12 +25,15 @@ help:
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
 	@echo 'make drills   long proofs: generated requests to everything that is documented, faults under load, a backup under'
 	@echo '              load and its restoration; on PostgreSQL too where AUTOPROG_TEST_POSTGRES names a server;'
-	@echo '              DRILL="--times 20" repeats the faults, SCHEDULES=1000000 simulates leases for a night'
+	@echo '              DRILL="--times 20" repeats the faults, SCHEDULES=1000000 simulates leases for a night;'
+	@echo '              python -m tests.drills.repeated FOLDER repeats the faults side by side, and goes on where it stopped'
+	@echo 'make fuzz     inputs that coverage guides, for everything that reads uploads; minutes. FUZZ="--inputs 2000000" for more'
 	@echo 'make load     predictions, polls and event streams for ten minutes, on the PostgreSQL that AUTOPROG_TEST_POSTGRES'
 	@echo '              names; LOAD="--minutes 1" for another time'
 	@echo 'make prior    make the shipped prior again, minutes; fails unless it is the same byte for byte'
 	@echo 'make sbom     list every installed package, its version and licence in build/sbom.json (CycloneDX)'
 	@echo 'make lock     write every requirements.lock, and the locks of the image, anew from pyproject.toml'
+	@echo 'make digests  name the images in Dockerfile and docker-compose.yml by the digests that the registry has now'
 	@echo 'make clean    remove the environment and the caches'
 
 install: $(VENV)/.installed
@@ -40,10 +44,14 @@ $(VENV)/.installed: requirements.lock pyproject.toml hatch_build.py autoprog/dia
 	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV): one to a few minutes'
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r requirements.lock -e '.[dev]'
+	@$(VENV)/bin/python -m compileall -q autoprog api migrations
 	@touch $@
 
 demo: install
 	@$(VENV)/bin/autoprog demo
+
+# A process that may not keep its bytecode compiles some 500 files at every start, of which the tests have hundreds.
+test slow: export PYTHONDONTWRITEBYTECODE :=
 
 test: install
 	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m '$(TESTS)' --durations=25
@@ -67,9 +75,12 @@ format: install
 # Neither dates nor lines: a catalogue changes when a text does.
 messages: install
 	@mkdir -p build
-	@$(VENV)/bin/pybabel -q extract -F pyproject.toml -k text --add-location=file --omit-header --no-wrap -o build/messages.pot api/pages
-	@$(VENV)/bin/pybabel -q update -i build/messages.pot -D autoprog -d api/pages/locale \
-		--no-fuzzy-matching --ignore-obsolete --omit-header --no-wrap
+	@$(VENV)/bin/pybabel -q extract -F pyproject.toml -k text --add-location=file --omit-header --no-wrap -o build/autoprog.pot api/pages
+	@$(VENV)/bin/python -m tools.service_texts build/services.pot
+	@for domain in autoprog services; do \
+		$(VENV)/bin/pybabel -q update -i build/$$domain.pot -D $$domain -d api/pages/locale \
+			--no-fuzzy-matching --ignore-obsolete --omit-header --no-wrap || exit 1; \
+	done
 
 docs-tools: install
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r docs/requirements.lock
@@ -109,6 +120,12 @@ drills: install
 		$(VENV)/bin/python -m tests.drills.upgrade --postgres "$$AUTOPROG_TEST_POSTGRES" && \
 		$(VENV)/bin/python -m tests.drills.restore --postgres "$$AUTOPROG_TEST_POSTGRES"; }
 
+# Only this needs atheris, which is no extra, as extras are locked for every platform and it has wheels for few.
+fuzz: install
+	@test -d build/fuzz/atheris || $(VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps \
+		--target build/fuzz/atheris 'atheris>=3.0,<4'
+	PYTHONPATH=build/fuzz/atheris $(VENV)/bin/python -m tests.drills.fuzz $(FUZZ)
+
 load: install
 	$(VENV)/bin/python -m tests.drills.load --postgres "$$AUTOPROG_TEST_POSTGRES" $(LOAD)
 
@@ -131,6 +148,9 @@ lock:
 	build/lock/bin/python -m pip install -qq --disable-pip-version-check 'uv>=0.13,<0.14'
 	build/lock/bin/python -m tools.image_locks build/lock/bin/uv
 	rm -rf build/lock
+
+digests: install
+	$(VENV)/bin/python -m tools.image_digests
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

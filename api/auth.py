@@ -83,22 +83,25 @@ def _principal(context: Context, credentials: HTTPAuthorizationCredentials | Non
         claims = context.identity_provider.verify(credentials.credentials)
         return identify(context, read_identity(claims, context.identity_provider.settings))
     with context.database.session(read_only=True) as session:
-        keys = KeyRepository(session)
+        keys = context.keys(session)
         if context.is_local and not keys.were_made():
             return Principal(context.local_owner_id, frozenset(SCOPES))
         key = None if credentials is None else keys.authenticate(credentials.credentials)
+        scopes = frozenset() if key is None else keys.scopes(key)
     if credentials is None:
         raise UnauthorizedError("send the header `Authorization: Bearer KEY`")
     if key is None:
         raise UnauthorizedError("the key is unknown or has ended")
     note_use(context, key)
-    return Principal(key.owner_id, frozenset(key.scopes), key.id)
+    return Principal(key.owner_id, scopes, key.id)
 
 
 def identify(context: Context, identity: Identity) -> Principal:
-    """Return the caller for whom the identity provider vouches; raises UnauthorizedError if she is blocked."""
+    """Return the caller for whom the provider vouches; raises UnauthorizedError if blocked, or ForbiddenError."""
     with context.database.session(read_only=True) as session:
         row = KeyRepository(session).find_person(identity.subject_sha256)
+    if row is None and not identity.scopes:
+        raise _lacks_role(context)
     if row is None or row.person != identity.name or set(row.scopes) != identity.scopes:
         with context.database.session() as session:
             row = KeyRepository(session).record_person(
@@ -106,8 +109,15 @@ def identify(context: Context, identity: Identity) -> Principal:
             )
     if row.revoked_at is not None:
         raise UnauthorizedError("this account is blocked on this server: ask whoever runs it")
+    if not identity.scopes:  # recorded all the same, as the keys that she has made may do no more than she
+        raise _lacks_role(context)
     note_use(context, row)
     return Principal(row.owner_id, identity.scopes, row.id)
+
+
+def _lacks_role(context: Context) -> ForbiddenError:
+    claim = context.settings.oidc_scopes_claim
+    return ForbiddenError(f"your account has no role on this server: see its claim {claim!r}")
 
 
 def note_use(context: Context, key: ApiKeyRow) -> None:

@@ -10,8 +10,8 @@ from api.audit_trail import AuditTrail
 from api.dependencies import Context
 from api.diagnosis.loading import diagnosis_loader, tree_loader
 from api.rate import Rate
-from api.test_selection.live import LiveProblems, arms_loader
 from api.turns import Turns
+from autoprog.app.live_problems import LiveProblems, arms_loader
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from api.audit_trail import AuditTrail
 from api.rate import Rate
-from api.test_selection.live import LiveProblems
 from api.turns import Turns
+from autoprog.app.live_problems import LiveProblems
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
@@ -54,6 +55,10 @@ class Context:
         """The owner of everything on a local server."""
         with self.database.session() as session:
             return KeyRepository(session).ensure_owner(_LOCAL_OWNER).id
+
+    def keys(self, session: Session) -> KeyRepository:
+        """Owners and keys, which last as the settings say."""
+        return KeyRepository(session, timedelta(days=self.settings.person_keys_days))
 
 
 def get_context(request: Request) -> Context:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
@@ -15,6 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from api.body_limit import parts_mb
 from api.problems import faults_of_validation
+from autoprog.cohort.messages import pointer as pointer_of
 from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
 from autoprog.strict_json import load_strictly
 
@@ -100,7 +102,7 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int,
     most, most_mb = len(parts) + 1, parts_mb(upload_mb)
     # The form parser reports a too large part as a bad request, so it gets the bound of the whole body.
     whole = (upload_mb + most_mb) * _MIB
-    async with request.form(max_files=most, max_fields=most, max_part_size=whole) as form:
+    async with _parsed_form(request, most, whole) as form:
         file = form.get(_FILE)
         if isinstance(file, UploadFile) and (file.size or 0) > upload_mb * _MIB:
             raise TooLargeError(f"the file exceeds {upload_mb} MiB")
@@ -109,6 +111,19 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int,
         if large := [name for name, text in texts.items() if len(text) > most_mb * _MIB]:
             raise TooLargeError(f"the part {large[0]} exceeds {most_mb} MiB")
         return Upload(texts, content, (*faults, *_unexpected(form, (_FILE, *parts))))
+
+
+@asynccontextmanager
+async def _parsed_form(request: Request, most: int, largest: int) -> AsyncIterator[FormData]:
+    try:
+        form = await request.form(max_files=most, max_fields=most, max_part_size=largest)
+    except ValueError:  # no codec can have this name, or the codec cannot read the names of the parts
+        detail = "the parts cannot be read in this character set; send UTF-8"
+        raise InvalidInputError([Fault("/headers/content-type", detail)]) from None
+    try:
+        yield form
+    finally:
+        await form.close()
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -121,16 +136,16 @@ def _read(file: BinaryIO) -> bytes:
 
 
 async def _text_of(part: UploadFile | str) -> bytes:
-    return await part.read() if isinstance(part, UploadFile) else part.encode()
+    return await part.read() if isinstance(part, UploadFile) else part.encode("utf-8", "surrogatepass")
 
 
 def _unexpected(form: FormData, expected: Sequence[str]) -> Iterator[Fault]:
     for name in dict.fromkeys(form):
         times = len(form.getlist(name))
         if name not in expected:
-            yield Fault(f"/{name}", f"unknown part; expected are {', '.join(expected)}")
+            yield Fault(pointer_of(name), f"unknown part; expected are {', '.join(expected)}")
         elif times > 1:
-            yield Fault(f"/{name}", f"sent {times} times; send it once")
+            yield Fault(pointer_of(name), f"sent {times} times; send it once")
 
 
 def parse_json(

@@ -91,6 +91,12 @@ class EngineUnavailableError(AutoprogError):
     code = "engine-unavailable"
 
 
+class UnreadableValueError(AutoprogError):
+    """A returned value is damaged, or is not of the type that its function declares."""
+
+    code = "unreadable-value"
+
+
 class ArtifactError(AutoprogError):
     """A stored file is missing, altered or holds a type that is not allowed."""
 

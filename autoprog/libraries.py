@@ -17,7 +17,6 @@ LIBRARIES = (
     "pyarrow.parquet",
     "scipy.stats",
     "sklearn.ensemble",
-    "dask.array",  # scipy asks it whether an array is one of its own
     "xgboost",
     "lightgbm",
     "torch",

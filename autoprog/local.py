@@ -21,15 +21,13 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from api.cohorts.service import cohort_document
 from api.context import build_context
 from api.dependencies import Context
-from api.searches.report import search_report
 from api.searches.schemas import ContinuationRequest, SearchDocument
 from api.searches.service import continue_search, evaluation_document, search_documents, start_search
 from api.uploads import Upload
+from autoprog.app.service import Service
+from autoprog.endpoints import list_parts
 from autoprog.errors import ConflictError, SearchFailedError
-from autoprog.report.files import write_report_files
-from autoprog.report.forms import ReportFormat
 from autoprog.search.settings import Budget
-from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.spreadsheet import write_rows
 from autoprog.storage.database import database_now
@@ -37,6 +35,7 @@ from autoprog.storage.repositories import CohortRepository, EvaluationRepository
 
 _POLL_S = 0.25
 _STARTED = "search.json"
+_ADVICE = "give it more time by --minutes, or other algorithms or a higher limit of memory by --settings"
 
 
 def search_locally(
@@ -49,7 +48,7 @@ def search_locally(
     console: Console,
     began: float,
 ) -> None:
-    """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json` and the report to the folder `out`."""
+    """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json`, then the report to the folder `out`."""
     # Raises InvalidInputError, ConflictError if the folder holds another search, SearchFailedError without a model.
     # `began` is when the command was given, in seconds since 1970: a new search's budget begins there.
     is_new = not settings.data_dir.exists()
@@ -61,14 +60,19 @@ def search_locally(
         upload = Upload({"spec": spec, "search": search_settings}, file.read_bytes())
         search_id = _started(context, upload, settings.data_dir / _STARTED, began, console)
         search = _search(context, search_id)
-        _print_cohort(context, search, console)
         if search.finished_at is None:
             with service.searching():
+                _print_cohort(context, search, console)
                 search = _follow(context, search_id, console)
+        else:
+            _print_cohort(context, search, console)
         if search.model_id is None:
-            raise SearchFailedError(search.error.detail if search.error else f"the search {search.status}")
+            reason = search.error.detail if search.error else f"the search {search.status}"
+            raise SearchFailedError(f"{reason}; {_ADVICE}")
         _write_results(context, search, out)
-        _print_result(context, search, out, console)
+        _print_result(context, search, console)
+        _write_report(context, search, out)
+        _print_written(out, console)
     except (KeyboardInterrupt, SystemExit):  # which a termination signal raises
         console.print("stopped; the same command goes on from here", highlight=False)
         raise
@@ -145,10 +149,13 @@ class _Asked:
 
 
 def _print_cohort(context: Context, search: SearchDocument, console: Console) -> None:
+    from autoprog.report.kinds import read_words  # noqa: PLC0415  while the search begins
+
     with context.database.session(read_only=True) as session:
         cohort = cohort_document(CohortRepository(session).get(context.local_owner_id, search.cohort_id))
     n_rows = cohort.n_rows - cohort.n_dropped
-    visits = f" with {n_rows:,} visits" if cohort.mode == "temporal" else ""
+    _, rows = read_words(cohort.outcome.model_dump())
+    visits = rows.with_visits(n_rows)
     text = f"{cohort.name}: {cohort.n_patients:,} patients{visits}, {len(cohort.features)} features"
     with_outcome = f"{round(cohort.event_rate * n_rows):,} with the outcome ({cohort.event_rate:.1%})"
     console.print(f"{text}, {with_outcome}", highlight=False, markup=False)
@@ -158,7 +165,7 @@ def _print_cohort(context: Context, search: SearchDocument, console: Console) ->
         console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
 
 
-def _print_result(context: Context, search: SearchDocument, out: Path, console: Console) -> None:
+def _print_result(context: Context, search: SearchDocument, console: Console) -> None:
     with context.database.session(read_only=True) as session:
         ensemble = SearchRepository(session).get(context.local_owner_id, search.id).ensemble or {}
     for warning in search.warnings:
@@ -166,12 +173,17 @@ def _print_result(context: Context, search: SearchDocument, out: Path, console: 
     metric, baseline = search.settings.metric, ensemble.get("baseline")
     simple = "" if baseline is None else f", simple model {_estimate(baseline['score'])}"
     console.print(f"{metric} {_estimate(ensemble['score'])}{simple}", highlight=False, markup=False)
-    gains = ensemble.get("gain_over_baseline") or (ensemble.get("horizons") or [{}])[-1].get("gain_over_baseline")
+    gains = list_parts(ensemble)[-1][1].get("gain_over_baseline")
     if gains:
         told = "; ".join(f"{name} {_signed(gain)}" for name, gain in gains.items())
         console.print(f"model less simple model: {told}", highlight=False, markup=False)
         if all(gain["lower"] <= 0 <= gain["upper"] for gain in gains.values()):
             console.print("every interval holds 0: the simple model may serve as well", highlight=False)
+
+
+def _print_written(out: Path, console: Console) -> None:
+    from autoprog.report.forms import ReportFormat  # noqa: PLC0415
+
     names = ["model.autoprog", "leaderboard.csv", "rules.json", *(f"report.{form}" for form in ReportFormat)]
     written = ", ".join(name for name in names if (out / name).exists())
     console.print(f"wrote {written} to {out}; read {out / 'report.html'} first", highlight=False, soft_wrap=True)
@@ -233,12 +245,19 @@ def _write_results(context: Context, search: SearchDocument, out: Path) -> None:
         model = ModelRepository(session).get(owner, search.model_id)
         (out / "model.autoprog").write_bytes(context.files.get("models", model.sha256))
         (out / "rules.json").write_text(json.dumps(row.rules, indent=2), encoding="utf-8")
-        write_report_files(search_report(context, session, owner, search.id), out)
         with (out / "leaderboard.csv").open("w", newline="", encoding="utf-8") as leaderboard:
             header = ["rank", "status", "score", "duration_s", "imputation", "features", "prediction", "calibration",
                       "parameters", "reason"]  # fmt: skip
             evaluations = enumerate(_evaluations(EvaluationRepository(session), owner, search.id), 1)
             write_rows(leaderboard, [header, *([rank, *item] for rank, item in evaluations)])
+
+
+def _write_report(context: Context, search: SearchDocument, out: Path) -> None:
+    from api.searches.report import search_report  # noqa: PLC0415  not before there is a model to report
+    from autoprog.report.files import write_report_files  # noqa: PLC0415
+
+    with context.database.session(read_only=True) as session:
+        write_report_files(search_report(context, session, context.local_owner_id, search.id), out)
 
 
 def _evaluations(repository: EvaluationRepository, owner: str, search_id: str) -> Iterator[list[Any]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
+from urllib.parse import quote
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
@@ -15,6 +17,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.scopes import SCOPES, Scope
+
+PERSON_KEYS_DAYS = 90
+"""Days after a person's last log-in at which the keys that she has made end, unless a setting says otherwise."""
 
 
 def _place(text: str) -> str:
@@ -78,6 +83,9 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(Path("autoprog-data"), description="folder of the SQLite database, cohort files and models")
     database: str | None = Field(None, description="SQLAlchemy URL; default: SQLite in the data folder")
+    database_password: SecretStr | None = Field(
+        None, description="password of the URL's user, any characters; default: as the URL says"
+    )
     connections: Annotated[int, Field(ge=2)] = Field(30, description="most connections of a process to PostgreSQL")
     files: str | None = Field(None, description="fsspec URL of cohort files and models; default: in the data folder")
     scheduler: Annotated[str, AfterValidator(_scheduler_address)] | None = Field(
@@ -135,7 +143,20 @@ class Settings(BaseSettings):
         default_factory=dict, description=f"scopes of each role, as JSON; scopes are {', '.join(SCOPES)}"
     )
     oidc_asked: str = Field("openid profile email", description="scopes that a log-in asks the provider for")
+    person_keys_days: Annotated[int, Field(ge=1, le=36_500)] = Field(
+        PERSON_KEYS_DAYS, description="days after a person's last log-in at which the keys that she has made end"
+    )
     log_json: bool = Field(default=False, description="structured logs as JSON lines")
+
+    @model_validator(mode="after")
+    def _has_one_password(self) -> Self:
+        if self.database_password is None:
+            return self
+        user, at, _ = (self.database or "").partition("://")[2].rpartition("@")
+        if not at or not user or ":" in user:
+            msg = "AUTOPROG_DATABASE_PASSWORD needs AUTOPROG_DATABASE with a user and no password: ...://USER@HOST/NAME"
+            raise PydanticCustomError("database_password", msg)
+        return self
 
     @model_validator(mode="after")
     def _encrypted(self) -> Self:
@@ -144,7 +165,7 @@ class Settings(BaseSettings):
                 "whoever reaches a scheduler at a tcp:// address can run code on every worker: use tls:// with "
                 "AUTOPROG_CERTIFICATES, or say AUTOPROG_PLAIN_SCHEDULER=true where nobody else can reach it"
             )
-            raise PydanticCustomError("plain_scheduler", msg)
+            raise PydanticCustomError("scheduler", msg)
         return self
 
     @model_validator(mode="after")
@@ -188,13 +209,19 @@ class Settings(BaseSettings):
 
     @property
     def database_url(self) -> str:
-        """URL of the database in use."""
+        """URL of the database in use, with its password."""
+        if self.database is not None and self.database_password is not None:
+            start, _, place = self.database.rpartition("@")
+            return f"{start}:{quote(self.database_password.get_secret_value(), safe='')}@{place}"
         return self.database or f"sqlite:///{self.data_dir.absolute() / 'autoprog.db'}"
 
     @property
     def files_url(self) -> str:
         """Location of cohort files and models."""
         return self.files or str(self.data_dir.absolute() / "files")
+
+
+_OTHERS = stat.S_IROTH | stat.S_IWOTH
 
 
 def read_settings(given: Mapping[str, Any]) -> Settings:
@@ -218,9 +245,36 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
     SettingsError
         If a value is not the JSON that its field needs.
     InvalidInputError
-        If there is no such folder.
+        If there is no such folder, or files in it cannot be secrets; lists all of them.
     """
     folder = os.environ.get("AUTOPROG_SECRETS_DIR")
     if folder is not None and not Path(folder).is_dir():
         raise InvalidInputError([Fault("AUTOPROG_SECRETS_DIR", f"there is no folder {folder}")])
+    if folder is not None and (faults := [fault for path in _secrets(Path(folder)) if (fault := _secret_fault(path))]):
+        raise InvalidInputError(faults)
     return Settings(**given, _secrets_dir=folder)
+
+
+def _secrets(folder: Path) -> list[Path]:
+    """The files of a folder that are meant for this program; others may belong to the database."""
+    return sorted(path for path in folder.iterdir() if path.name.lower().startswith("autoprog_"))
+
+
+def _secret_fault(path: Path) -> Fault | None:
+    """Return why a file cannot be a secret, or None if it can."""
+    detail = None
+    try:
+        if path.name.lower().removeprefix("autoprog_") not in Settings.model_fields:
+            detail = "there is no setting of this name"
+        elif path.is_dir():  # which Docker makes where the file of a secret is missing
+            detail = "this is a folder; write the secret into a file of this name"
+        elif not path.read_text(encoding="utf-8").strip():
+            detail = "the file is empty"
+        # Docker and Kubernetes mount secrets that everybody in a container can read, where there is nobody else.
+        elif path.stat().st_mode & _OTHERS and not any(map(os.path.ismount, (path, path.parent))):
+            detail = "other users of this machine can read or change the file: chmod 600"
+    except UnicodeDecodeError:
+        detail = "the file is not UTF-8"
+    except OSError as error:
+        detail = f"the file cannot be read by the user of this process: {error.strerror}"
+    return None if detail is None else Fault(str(path), detail)

@@ -19,7 +19,8 @@ import numpy as np
 from _evaluation_variants import RIVAL, VARIANTS
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Evaluation, History, Metric, Plan, Race, Status, make_metric
+from autoprog.evaluation import Evaluation, History, Plan, Race, Status
+from autoprog.performance import Metric, make_metric
 from autoprog.search.loop import BATCHES_UNDER_WAY
 from autoprog.space import Configuration
 

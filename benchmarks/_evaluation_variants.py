@@ -18,8 +18,9 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 
 from autoprog.cohort import Cohort
-from autoprog.engine import DaskEngine
-from autoprog.evaluation import Evaluation, FoldResult, History, Plan, PrefixMemory, Race, make_metric
+from autoprog.engine import LocalEngine
+from autoprog.evaluation import Evaluation, FoldResult, History, Plan, PrefixMemory, Race
+from autoprog.performance import make_metric
 from autoprog.search import tasks
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.loop import BATCHES_UNDER_WAY
@@ -165,7 +166,7 @@ class Watched:
 
     Attributes
     ----------
-    engine : DaskEngine
+    engine : LocalEngine
         Runs the calls.
     function : callable
         Run in place of the one that is asked for.
@@ -177,7 +178,7 @@ class Watched:
         Clock seconds of the calls that ended, and of those that returned.
     """
 
-    engine: DaskEngine
+    engine: LocalEngine
     function: Callable[..., tuple[Any, Work]]
     work: Work = field(default_factory=Work)
     calls: int = 0
@@ -246,7 +247,7 @@ def run_rival(task: Task) -> dict[str, Any]:
     ]
     records = {}
     elapsed = 0.0
-    with DaskEngine.embedded(1, [__name__]) as engine:
+    with LocalEngine(1, [__name__]) as engine:
         _warm_up(engine, task, 1)
         watched = Watched(engine, cross_validated)
         for outcome in run_calls(watched, calls, task.limits, lambda: False):
@@ -272,7 +273,7 @@ def run_variant(task: Task, variant: Variant) -> dict[str, Any]:
             history = History(metric, tuple(sorted(known, key=lambda e: e.number)), task.plan.repeats)
             stream.add(batch, configurations, Race.of(history) if variant.racing else None)
 
-    with DaskEngine.embedded(SLOTS, [__name__]) as engine:
+    with LocalEngine(SLOTS, [__name__]) as engine:
         _warm_up(engine, task, 4 * SLOTS)
         watched = Watched(engine, folds_with_prefixes if variant.prefixes else folds_alone)
         start = time.perf_counter()
@@ -291,7 +292,7 @@ def _batches(task: Task) -> Iterator[dict[int, Configuration]]:
         yield dict(numbered[first : first + task.batch_size])
 
 
-def _warm_up(engine: DaskEngine, task: Task, n: int) -> None:
+def _warm_up(engine: LocalEngine, task: Task, n: int) -> None:
     """Have the children up and the cohort read before the clock starts."""
     calls = [Call(str(i), _ready, (task.ref,)) for i in range(n)]
     assert all(o.status is CallStatus.SUCCEEDED for o in run_calls(engine, calls, CallLimits(60, 1024), lambda: False))

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from autoprog.validation import compute_gains, compute_performance
+from autoprog.performance import compute_performance
+from autoprog.validation import compute_gains
 
 PREVALENCES, SIZES = (0.03, 0.10, 0.30), (200, 500, 2_000)
 MEASURES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit", "slope", "expected_observed")

@@ -31,10 +31,11 @@ from scipy.special import expit
 from autoprog.cohort import Binary, Cohort
 from autoprog.endpoints import Assessed, Endpoint, make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, average
-from autoprog.evaluation import Evaluation, History, Plan, Status, make_metric
-from autoprog.search.assessment import Choice, FittedEnsemble, correct_score
+from autoprog.evaluation import Evaluation, History, Plan, Status
+from autoprog.performance import compute_performance, make_metric
+from autoprog.search.delivery.assessment import Choice, FittedEnsemble, correct_score
 from autoprog.space import Configuration, Step
-from autoprog.validation import compute_gains, compute_performance, optimism
+from autoprog.validation import compute_gains, optimism
 
 PREVALENCES, SIZES = (0.03, 0.10, 0.30), (200, 500, 2_000)
 MEASURES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit", "slope", "expected_observed")
@@ -76,7 +77,7 @@ def one(seed: int, n: int, mean: float) -> dict[str, tuple[bool, float, float]]:
         Evaluation(k, 0, _CONFIGURATION, Status.SUCCEEDED, metric.score(y, risks), (), risks.astype(np.float32))
         for k, risks in enumerate(p)
     )
-    candidates = Candidates(History(metric, evaluations), None, y)
+    candidates = Candidates(History(metric, evaluations), None, endpoint)
     rule = WEIGHING_RULES["blend"]
     ensemble = rule.weigh(candidates, rng)
     fitted = FittedEnsemble(ensemble, candidates, Choice(rule), endpoint, Plan(metric.name, 5, 1, 0))

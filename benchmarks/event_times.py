@@ -29,8 +29,8 @@ from _large_fold import BAR_S, LIMITS, in_a_child
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Feature, TimeToEvent, to_parquet
-from autoprog.evaluation import Plan, get_outcomes
-from autoprog.space import Configuration, Reduction, Space, Step, time_grid
+from autoprog.evaluation import Plan
+from autoprog.space import Configuration, Reduction, Space, Step
 
 N_PATIENTS, FOREST_PATIENTS, N_COLUMNS, SEED = 500_000, 10_000, 50, 0
 REDUCTIONS: dict[str, tuple[Reduction, ...]] = {
@@ -85,14 +85,14 @@ def score_of_the_truth(cohort: Cohort, eta: NDArray[np.float64], plan: Plan) -> 
     """The metric of the true order of the patients of the first fold, who are told apart by nothing else."""
     test = plan.fold(cohort, 0).test
     ranks = (np.argsort(np.argsort(eta[test])) + 1) / (len(test) + 1)
-    return plan.metric_for(cohort).score(get_outcomes(cohort)[test], np.tile(ranks[:, None], len(plan.times)))
+    return plan.metric_for(cohort).score(cohort.outcomes[test], np.tile(ranks[:, None], len(plan.times)))
 
 
 def measure(n_patients: int, asked: dict[str, tuple[Configuration, Reduction]]) -> dict[str, Any]:
     """The figures of every case, each from a process of its own."""
     cohort, eta = simulated_cohort(n_patients)
     assert cohort.time is not None
-    plan = Plan("uno_c", folds=5, repeats=1, seed=SEED, times=time_grid(cohort))
+    plan = Plan("uno_c", folds=5, repeats=1, seed=SEED, times=cohort.time_grid)
     table = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cohort.parquet"

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from autoprog.evaluation import METRICS, Evaluation, History, Status
+from autoprog.evaluation import Evaluation, History, Status
 from autoprog.optimizer import Optimizer, OptimizerOptions, make_optimizer
+from autoprog.performance import METRICS
 from autoprog.space import STAGES, Algorithm, Configuration, Float, Space, StageName, TableShape
 
 EVALUATIONS = (25, 50, 100, 200, 300, 1_000)

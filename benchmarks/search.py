@@ -21,7 +21,7 @@ from typing import Any
 import structlog
 
 from autoprog.cohort import cleveland, read_cohort, to_parquet
-from autoprog.engine import DaskEngine
+from autoprog.engine import LocalEngine
 from autoprog.optimizer import make_optimizer
 from autoprog.search import planning
 from autoprog.search.runner import Runner
@@ -69,7 +69,7 @@ def run(time_s: float, slots: int, folder: Path) -> dict[str, Any]:
         search = SearchRepository(session).add(owner, stored.id, settings=settings.model_dump(mode="json"))
     watch = Stopwatch()
     planning.make_optimizer = watch.make
-    with DaskEngine.embedded(slots) as engine:
+    with LocalEngine(slots) as engine:
         list(run_calls(engine, [Call("warm", len, ((),))], CallLimits(60, 1024), lambda: False))
         Runner(DatabaseStore(database, files), engine, runner_id="bench").run_one()
     with database.session(read_only=True) as session:

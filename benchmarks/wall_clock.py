@@ -9,8 +9,9 @@ machine (processes that do nothing but compute), with 200, 2,000 and 20,000 simu
 The bar: at most 1.05 times the budget, and 5 s more where everything starts, with a model that knows its baseline every
 time; slots that compute for 80 % of the time on a machine of their own.
 
-seconds   from the call: the POST, the command, `fit`; to the model: the poll that tells of it, the command's end, the
+seconds   from the call: the POST, the command, `fit`; to the model: the poll that tells of it, the command's file, the
           return of `fit`
+end       of a command: to its end, when the report is written too
 busy      processor seconds of the children over seconds times slots, as far as these were up
 """
 
@@ -41,7 +42,7 @@ SLOTS = 2
 _SHARE, _COLD_S, _BUSY = 1.05, 5.0, 0.8
 _COLD = frozenset({"rest_cold", "command", "python_cold"})
 _SPEC = {"name": "simulated", "outcome": {"column": "outcome", "positive": 1}}
-_TICK_S = 0.5
+_TICK_S, _POLL_S = 0.5, 0.05
 
 _ESTIMATOR = """
 import json, sys, time
@@ -144,22 +145,26 @@ def by_python(file: Path, run: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def by_command(file: Path, run: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """`autoprog search`, to its end."""
+    """`autoprog search`, to its model and to its end, which comes when the report is written."""
     settings = json.dumps({"budget": {"time_s": run["budget"], "evaluations": 10_000}})
     out = folder / "out"
     command = [str(Path(sys.executable).parent / "autoprog"), "search", str(file), "--spec", json.dumps(_SPEC)]
     start = time.perf_counter()
     watched = Watched([*command, "--out", str(out), "--settings", settings], stdout=subprocess.DEVNULL, cwd=folder)
     try:
-        watched.process.wait(timeout=10 * run["budget"] + 120)
+        while watched.process.poll() is None and not (out / "model.autoprog").exists():
+            time.sleep(_POLL_S)
         seconds = time.perf_counter() - start
+        busy = watched.children_s() / seconds / SLOTS
+        watched.process.wait(timeout=120)
+        to_the_end = time.perf_counter() - start
         if watched.process.returncode:
             return {"failed": f"exit status {watched.process.returncode}"}
         report = (out / "report.html").read_text()
         evaluations = len((out / "leaderboard.csv").read_text().splitlines()) - 1
-        busy = watched.children_s() / seconds / SLOTS
         has_baseline = "simple" in report and (out / "model.autoprog").exists()
-        return {"seconds": seconds, "evaluations": evaluations, "baseline": has_baseline, "busy": busy}
+        told = {"seconds": seconds, "end": to_the_end, "evaluations": evaluations}
+        return {**told, "baseline": has_baseline, "busy": busy}
     finally:
         watched.close()
 

@@ -4,7 +4,7 @@
 #   Rscript examples/client.R           # or: Rscript examples/client.R https://autoprog.example.org
 #
 # A server that is not on this machine asks for a key: set the environment variable AUTOPROG_KEY.
-# Needs R 4.1 and httr2 1.1 or later, which brings curl and jsonlite.
+# Needs R 4.1, httr2 (1.1 or later goes on after a lost connection), which brings curl, and jsonlite.
 
 library(httr2)
 

@@ -37,6 +37,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 _SERVER = os.environ.get("AUTOPROG_TEST_POSTGRES")
 BACKENDS = ("sqlite", "postgresql") if _SERVER else ("sqlite",)
+# For a test that takes long: where there is a server, it runs on SQLite only among the slow tests.
+LONG_BACKENDS = (pytest.param("sqlite", marks=pytest.mark.slow), "postgresql") if _SERVER else ("sqlite",)
 
 
 def pytest_configure() -> None:

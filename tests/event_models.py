@@ -10,14 +10,14 @@ from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan, fit_pipeline
 from autoprog.interpreter import RuleSet, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
-from autoprog.space import Configuration, Step, time_grid
+from autoprog.space import Configuration, Step
 
 WINDOW = 2
 
 
 def cox_model(cohort: Cohort, **more: Any) -> PrognosticModel:
     """Cox's model of all rows, without a search."""
-    plan = Plan("uno_c", 5, 1, 0, times=time_grid(cohort), window=WINDOW)
+    plan = Plan("uno_c", 5, 1, 0, times=cohort.time_grid, window=WINDOW)
     rows = plan.sample(cohort)
     configuration = Configuration(Step("median"), Step("none"), Step("cox"), Step("none"))
     pipeline = fit_pipeline(configuration, rows, np.arange(rows.n_rows), plan, 0)

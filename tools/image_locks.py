@@ -28,7 +28,10 @@ _MACHINES = ("x86_64", "aarch64")
 _TORCH = re.compile(r"(torch|cuda|nvidia|triton)\b")
 # The index of CPU builds is another than uv asks: these are its wheels for the Dockerfile's Python.
 _CPU_BUILDS: Mapping[str, tuple[str, ...]] = {
-    "2.13.0": ("6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",),  # x86-64
+    "2.13.0": (
+        "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",  # x86-64
+        "84453b69508ec79902f899c5ed9495acb9e2bbe9fda5f1d5d6f19e3c3842e1a7",  # aarch64
+    ),
 }
 
 

@@ -91,8 +91,8 @@ class MatrixBuilder:
         faults = []
         for q in sorted(self._bad)[:MAX_FAULTS]:
             bad = self._bad[q]
-            rows = (str(_number_in_file(row, passed_over)) for row in bad.rows)
-            where = f"row{'s' if bad.count > 1 else ''} {listed(rows, bad.count)}"
+            rows = listed((str(_number_in_file(row, passed_over)) for row in bad.rows), bad.count)
+            where = f"rows {rows}" if bad.count > 1 else f"row {rows}"
             detail = f"{count_text(bad.count, 'cell')} that {'is' if bad.count == 1 else 'are'} not 0 or 1: {where}"
             faults.append(Fault(column_pointer(self._names[self._queries[q]]), detail))
         if (rest := len(self._bad) - MAX_FAULTS) > 0:

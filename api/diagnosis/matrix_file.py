@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from tokenize import TokenError
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from api.diagnosis.matrix_columns import Matrix, MatrixBuilder
 from autoprog.cohort.csv_table import sniff_delimiter
@@ -25,6 +29,9 @@ _BLOCK_BYTES = 8 << 20
 _BATCH_CELLS = 4 << 20
 _HEADER_CHARACTERS = 65_536
 _ROLES = ("object", "group", "prior")
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+# The header is a literal of Python, and numpy lets some errors of Python's own parser through.
+_DAMAGED = (ValueError, TypeError, LookupError, EOFError, OSError, SyntaxError, TokenError, RecursionError, MemoryError)
 _ACCEPTED = "send CSV in UTF-8 or Parquet, or packed bits as `numpy.save` writes them; gzipped or not"
 
 
@@ -62,16 +69,7 @@ def _decompressed(content: bytes, limit: int) -> bytes:
 
 
 def _read_bits(content: bytes, layout: MatrixLayout, faults: list[Fault]) -> Matrix:
-    try:
-        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise UnsupportedMediaError("the file begins as an array of numpy but is damaged") from error
-    if array.ndim != 2 or array.dtype not in (np.dtype(np.bool_), np.dtype(np.uint8)):
-        detail = (
-            f"the array is of {array.dtype.name} with {count_text(array.ndim, 'dimension')}; save "
-            "numpy.packbits(B, axis=1), or B itself as booleans"
-        )
-        raise InvalidInputError([Fault("/file", detail)])
+    array = _read_array(content)
     if array.dtype == np.bool_:
         return Matrix(Responses.pack(array))
     if layout.queries is None:
@@ -87,6 +85,27 @@ def _read_bits(content: bytes, layout: MatrixLayout, faults: list[Fault]) -> Mat
     if array.size and (array[:, -1] & beyond).any():
         faults.append(Fault("/file", f"bits beyond query {n_queries} are set; were the rows packed by axis=1?"))
     return Matrix(Responses(np.ascontiguousarray(array), n_queries))
+
+
+def _read_array(content: bytes) -> NDArray[Any]:
+    """Read a matrix of bytes or booleans; what the header claims is checked before memory is taken for it."""
+    file = io.BytesIO(content)
+    try:
+        shape, is_fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+    except _DAMAGED as error:
+        raise UnsupportedMediaError("the file begins as an array of numpy but is damaged") from error
+    if dtype.hasobject:
+        raise UnsupportedMediaError("the array holds objects of Python, which are not read")
+    if len(shape) != 2 or dtype not in (np.dtype(np.bool_), np.dtype(np.uint8)):
+        detail = (
+            f"the array is of {dtype.name[:60]} with {count_text(len(shape), 'dimension')}; save "
+            "numpy.packbits(B, axis=1), or B itself as booleans"
+        )
+        raise InvalidInputError([Fault("/file", detail)])
+    if min(shape) < 0 or math.prod(shape) > len(content) - file.tell():
+        raise UnsupportedMediaError("the file begins as an array of numpy but is damaged or ends early")
+    flat = np.frombuffer(content, dtype, math.prod(shape), file.tell())
+    return flat.reshape(shape, order="F" if is_fortran else "C")
 
 
 def _read_csv(content: bytes, layout: MatrixLayout, faults: list[Fault]) -> Matrix:
@@ -129,9 +148,11 @@ def _header(content: bytes) -> tuple[list[str], str]:
         raise InvalidInputError([Fault("/file", "the file is empty")])
     delimiter = sniff_delimiter(text)
     try:
-        names = next(csv.reader(io.StringIO(text.split("\n", 1)[0]), delimiter=delimiter))
+        names = next(csv.reader(io.StringIO(text.split("\n", 1)[0]), delimiter=delimiter), [])
     except csv.Error as error:
         raise InvalidInputError([Fault("/file", f"the header cannot be read: {error}")]) from None
+    if not names:
+        raise InvalidInputError([Fault("/file", "the first line is empty; it must name the columns")])
     return [name.strip() for name in names], delimiter
 
 
@@ -160,7 +181,7 @@ def _read_parquet(content: bytes, layout: MatrixLayout, decompressed_bytes: int,
             builder = _builder(names, layout, 1, faults)
             for batch in _batches(file, len(names)):
                 builder.add(batch)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # of a column's name
         msg = "the file begins as Parquet but is damaged or uses what cannot be read"
         raise UnsupportedMediaError(msg) from error
     return builder.finish(faults)

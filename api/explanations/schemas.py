@@ -52,6 +52,30 @@ class LearningCurve(BaseModel):
     points: list[LearningPoint] = Field(description="Ascending; the last is of whole training folds.")
 
 
+class FindingDocument(BaseModel):
+    """Contribution of one finding of a typical patient."""
+
+    feature: str
+    value: float | str
+    change: list[float] = Field(description="Risk with the finding less risk without it, by horizon.")
+
+
+class TypicalPatientDocument(BaseModel):
+    """A patient of typical values, who is nobody in the cohort."""
+
+    group: Literal["low", "middle", "high"] = Field(description="Fifth of the patients, by risk out of fold.")
+    n: int = Field(description="Patients in the fifth.")
+    risk: list[float] = Field(description="By horizon.")
+    contributions: list[FindingDocument] = Field(description="Of the most important inputs, in their order.")
+
+
+class TypicalPatientsDocument(BaseModel):
+    """Contributions to the risks of typical patients: medians and most frequent levels of fifths by risk."""
+
+    mean_risk: list[float] = Field(description="Mean of all patients' risks out of fold, by horizon.")
+    patients: list[TypicalPatientDocument] = Field(description="By ascending risk; none of too few patients.")
+
+
 class ExplanationResult(BaseModel):
     """Importance, effects and learning curve of the ensemble, out of fold and before its recalibration."""
 
@@ -61,6 +85,9 @@ class ExplanationResult(BaseModel):
     importance: list[ImportanceDocument] = Field(description="All inputs, the most important first.")
     effects: list[EffectDocument] = Field(description="The most important inputs' effects; none for visits.")
     learning_curve: LearningCurve
+    typical: TypicalPatientsDocument | None = Field(
+        None, description="Null for visits, and in explanations of earlier versions."
+    )
 
 
 class ExplanationDocument(BaseModel):

@@ -24,7 +24,7 @@ from api.searches.score_schemas import (
     PerformanceDocument,
     ScoreDocument,
 )
-from autoprog.evaluation import THRESHOLDS
+from autoprog.performance import THRESHOLDS
 from autoprog.search.settings import Text, Thresholds
 
 MAX_PATIENTS = 10_000

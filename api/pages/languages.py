@@ -18,6 +18,8 @@ from babel.numbers import format_decimal, format_percent
 from babel.support import NullTranslations, Translations
 from fastapi import Request
 
+from api.pages.spoken import SpokenTexts
+
 SOURCE = "en"
 """Language of the texts in the source, and of everything that the services say."""
 
@@ -25,7 +27,7 @@ LANGUAGES: Mapping[str, str] = {SOURCE: "English", "de": "Deutsch"}
 """Languages by code, each by its own name. All but the source's need a complete catalogue."""
 
 COOKIE = "lang"
-_DOMAIN = "autoprog"
+_PAGES, _SERVICES = "autoprog", "services"
 
 
 def choose_language(request: Request) -> str:
@@ -40,24 +42,30 @@ def choose_language(request: Request) -> str:
 @lru_cache
 def load_translations(language: str) -> NullTranslations:
     """Return the texts of a language, compiled from its `.po` file."""
-    catalog = _read_catalog(language)
+    catalog = _read_catalog(language, _PAGES)
     if catalog is None:
         return NullTranslations()
     compiled = BytesIO()
     write_mo(compiled, catalog)
     compiled.seek(0)
-    return Translations(compiled, domain=_DOMAIN)
+    return Translations(compiled, domain=_PAGES)
 
 
 @lru_cache
 def load_texts(language: str) -> frozenset[str]:
     """Return the translations into a language, as a page may show them; plural forms are not among them."""
-    return frozenset(m.string for m in _read_catalog(language) or () if isinstance(m.string, str))
+    return frozenset(m.string for m in _read_catalog(language, _PAGES) or () if isinstance(m.string, str))
 
 
 @lru_cache
-def _read_catalog(language: str) -> Catalog | None:
-    source = files("api.pages").joinpath("locale", language, "LC_MESSAGES", f"{_DOMAIN}.po")
+def load_services(language: str) -> SpokenTexts:
+    """Return what the services say, in a language."""
+    return SpokenTexts(_read_catalog(language, _SERVICES) or Catalog())
+
+
+@lru_cache
+def _read_catalog(language: str, domain: str) -> Catalog | None:
+    source = files("api.pages").joinpath("locale", language, "LC_MESSAGES", f"{domain}.po")
     if not source.is_file():
         return None
     with source.open("rb") as file:

@@ -15,7 +15,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from api.pages.languages import LANGUAGES, SOURCE, Formats, choose_language, load_texts, load_translations
+from api.pages.languages import (
+    LANGUAGES,
+    SOURCE,
+    Formats,
+    choose_language,
+    load_services,
+    load_texts,
+    load_translations,
+)
 from api.pages.sessions import csrf_token
 
 _POLICY = (
@@ -74,13 +82,16 @@ def _environment(language: str) -> Environment:
 
 
 def _lang_marker(language: str) -> Callable[[str], str]:
-    """Return a filter that marks the services' texts, which are English, on a page in another language."""
-    own = load_texts(language)
+    """Return a filter that translates what services say, and marks as English what has no translation."""
+    own, services = load_texts(language), load_services(language)
 
     def mark(text: str) -> str:
         # A fault may begin with the name of its field.
         if language == SOURCE or text in own or text.rpartition(": ")[2] in own:
             return text
+        said = services.translate(text)
+        if said is not None:
+            return said
         return Markup('<span lang="{}">{}</span>').format(SOURCE, text)
 
     return mark

@@ -110,13 +110,14 @@ def _find_session(request: Request, context: Context) -> PageSession | None:
         if found is None:
             return None
         row, key = found
+        scopes = KeyRepository(session).scopes(key)
         is_stale = sessions.needs_note(row)
     count_request(context, row.owner_id)
     note_use(context, key)
     if is_stale:
         with suppress(StoreUnavailableError), context.database.session() as session:
             BrowserSessionRepository(session).note_use(row.id)
-    return PageSession(Principal(key.owner_id, frozenset(key.scopes), key.id), row.id, row.csrf_token)
+    return PageSession(Principal(key.owner_id, scopes, key.id), row.id, row.csrf_token)
 
 
 def require_session(request: Request, _checked: Annotated[None, Depends(check_request)]) -> PageSession:

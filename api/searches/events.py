@@ -13,7 +13,7 @@ from api.dependencies import Context
 from api.problems import UnauthorizedError
 from autoprog.errors import NotFoundError
 from autoprog.storage.events import finished_payload
-from autoprog.storage.repositories import KeyRepository, SearchRepository
+from autoprog.storage.repositories import SearchRepository
 from autoprog.storage.tables import SearchEventRow
 
 _POLL_S = 0.3
@@ -41,7 +41,7 @@ async def follow_search(
 def _look(context: Context, principal: Principal, search_id: str, after: int) -> list[ServerSentEvent]:
     owner_id = principal.owner_id
     with context.database.session(read_only=True) as session:
-        if principal.key_id is not None and not KeyRepository(session).is_live(principal.key_id):
+        if principal.key_id is not None and not context.keys(session).is_live(principal.key_id):
             raise UnauthorizedError("the key was revoked")
         searches = SearchRepository(session)
         search = searches.get(owner_id, search_id)

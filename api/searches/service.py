@@ -10,28 +10,21 @@ from sqlalchemy.orm import Session
 
 from api.cohorts.service import read_upload, store_cohort
 from api.dependencies import Context
-from api.problems import Problem, problem
+from api.problems import problem
 from api.queue_room import require_room
 from api.searches.schemas import (
     ContinuationRequest,
-    EvaluationCounts,
     EvaluationDocument,
-    FailureCounts,
-    PathDocument,
-    Progress,
     SearchDocument,
     SearchRequest,
-    SettingDocument,
-    StartDocument,
 )
 from api.uploads import Upload, attempt, parse_json
+from autoprog.app import documents
 from autoprog.cohort import Cohort, from_parquet
 from autoprog.errors import ConflictError, Fault, InvalidInputError
-from autoprog.evaluation import EvaluatedPath
 from autoprog.search import SearchSettings, plan_search
 from autoprog.search.settings import MAX_EVALUATIONS
 from autoprog.storage.database import database_now
-from autoprog.storage.leases import spent_s
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository, Tally
 from autoprog.storage.tables import EvaluationRow, SearchRow, SearchStatus
 
@@ -121,71 +114,13 @@ def search_documents(session: Session, rows: Sequence[SearchRow]) -> list[Search
 
 
 def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocument:
-    settings = SearchSettings.model_validate(row.settings)
-    account = FailureCounts(**{reason: tally.counts.get(reason, 0) for reason in FailureCounts.model_fields})
-    counts = EvaluationCounts(
-        succeeded=tally.counts.get("succeeded", 0),
-        failed=sum(account.model_dump().values()),
-        budget=settings.budget.evaluations,
-    )
-    elapsed_s = spent_s(row, now)
-    is_running = row.status == SearchStatus.RUNNING
-    return SearchDocument(
-        id=row.id,
-        cohort_id=row.cohort_id,
-        model_id=row.model_id,
-        continues=row.continues_id,
-        status=SearchStatus(row.status),
-        phase=row.phase,
-        progress=Progress(
-            evaluations=counts,
-            elapsed_s=elapsed_s,
-            eta_s=_eta_s(settings, counts, elapsed_s) if is_running else None,
-            best_score=tally.best_score,
-        ),
-        account=account,
-        settings=settings,
-        start=None if row.start is None else StartDocument.model_validate(row.start),
-        warnings=row.warnings,
-        error=_read_error(row),
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-    )
-
-
-def _eta_s(settings: SearchSettings, counts: EvaluationCounts, elapsed_s: float) -> float:
-    """Return the seconds until the first budget is spent, at the pace so far."""
-    remaining_s = settings.budget.time_s - elapsed_s
-    done = counts.succeeded + counts.failed
-    if done:
-        remaining_s = min(remaining_s, (counts.budget - done) * elapsed_s / done)
-    return max(remaining_s, 0.0)
-
-
-def _read_error(row: SearchRow) -> Problem | None:
-    return None if row.error is None else problem(row.error["code"], row.error["detail"])
+    error = None if row.error is None else problem(row.error["code"], row.error["detail"])
+    return SearchDocument.model_validate({**documents.search_document(row, tally, now), "error": error})
 
 
 def evaluation_document(row: EvaluationRow) -> EvaluationDocument:
     """Return the document of an evaluation; its number is its identifier within the search."""
-    return EvaluationDocument(
-        id=str(row.number),
-        configuration=row.configuration,
-        status=row.status,
-        score=row.score,
-        fold_scores=row.fold_scores,
-        duration_s=row.duration_s,
-        reason=row.reason,
-        n_patients=row.n_patients,
-        path=None if row.path is None else _path_document(EvaluatedPath.from_json(row.path)),
-        out_of_bag=row.out_of_bag,
-    )
-
-
-def _path_document(path: EvaluatedPath) -> PathDocument:
-    settings = [SettingDocument(value=s.value, score=s.score) for s in path.settings]
-    return PathDocument(hyperparameter=path.hyperparameter, bound=path.bound, settings=settings)
+    return EvaluationDocument.model_validate(documents.evaluation_document(row))
 
 
 def load_result(row: SearchRow, name: str) -> dict[str, Any]:

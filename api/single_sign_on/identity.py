@@ -28,7 +28,7 @@ class Identity:
     owner : str
         Name of the owner for whom she works.
     scopes : frozenset of str
-        What she may do.
+        What she may do; empty for whoever has no role here.
     """
 
     subject_sha256: str
@@ -38,14 +38,12 @@ class Identity:
 
 
 def read_identity(claims: Mapping[str, Any], settings: SingleSignOn) -> Identity:
-    """Read owner and scopes from verified claims; raises ForbiddenError if they give none."""
+    """Read owner and scopes from verified claims; raises ForbiddenError if they name no owner."""
     owner = settings.owner or _text(claims.get(settings.owner_claim or ""))
     if not owner:
         raise ForbiddenError(f"your account names no organisation: its claim {settings.owner_claim!r} is missing")
     given = _values(claims.get(settings.scopes_claim))
     scopes = frozenset(scope for value in given for scope in settings.roles.get(value, (value,)) if scope in SCOPES)
-    if not scopes:
-        raise ForbiddenError(f"your account has no role on this server: see its claim {settings.scopes_claim!r}")
     name = next(text for text in (_text(claims.get(claim)) for claim in _NAMES) if text)
     parts = (settings.issuer, str(claims["sub"]), owner)
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()

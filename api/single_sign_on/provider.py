@@ -2,7 +2,8 @@
 
 References
 ----------
-OpenID Connect Core 1.0 and Discovery 1.0; RFC 7636 (PKCE); RFC 8725 (JSON Web Tokens, best practices).
+OpenID Connect Core 1.0, Discovery 1.0 and RP-Initiated Logout 1.0; RFC 7636 (PKCE); RFC 8725 (JSON Web Tokens, best
+practices).
 """
 
 from __future__ import annotations
@@ -139,8 +140,15 @@ class IdentityProvider:
             "code_challenge": sign_on.challenge,
             "code_challenge_method": "S256",
         }
-        address = self._address("authorization_endpoint")
-        return f"{address}{'&' if urlsplit(address).query else '?'}{urlencode(asked)}"
+        return _with_query(self._address("authorization_endpoint"), asked)
+
+    def logout_address(self, return_to: str) -> str | None:
+        """Address where a browser logs out of the provider; None if it has none; raises ProviderUnavailableError."""
+        if "end_session_endpoint" not in self._addresses():
+            return None
+        # Without the identity token, which is not kept, the provider may ask the person.
+        asked = {"client_id": self.settings.client_id, "post_logout_redirect_uri": return_to}
+        return _with_query(self._address("end_session_endpoint"), asked)
 
     def redeem(self, code: str, sign_on: SignOn, return_to: str) -> Mapping[str, Any]:
         """Exchange the code of a log-in for the claims of its identity token.
@@ -229,6 +237,13 @@ class IdentityProvider:
 
     def _address(self, name: str) -> str:
         """One of the provider's addresses, as its configuration gives it."""
+        address = self._addresses().get(name, "")
+        if not is_protected(address):
+            msg = f"the identity provider's configuration has no address {name} with https"
+            raise ProviderUnavailableError(msg)
+        return address
+
+    def _addresses(self) -> Mapping[str, str]:
         kept = self._kept
         if self._clock() - kept.addresses_at > _KEPT_S:
             document = self._fetched(self.settings.issuer.rstrip("/") + "/.well-known/openid-configuration")
@@ -237,11 +252,7 @@ class IdentityProvider:
                 raise ProviderUnavailableError(msg)
             kept.addresses = {k: v for k, v in document.items() if isinstance(v, str)}
             kept.addresses_at = self._clock()
-        address = kept.addresses.get(name, "")
-        if not is_protected(address):
-            msg = f"the identity provider's configuration has no address {name} with https"
-            raise ProviderUnavailableError(msg)
-        return address
+        return kept.addresses
 
     def _fetched(self, address: str) -> Mapping[str, Any]:
         try:
@@ -254,6 +265,10 @@ def is_protected(address: str) -> bool:
     """Test whether an address uses https or is on this machine."""
     parts = urlsplit(address)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOCAL)
+
+
+def _with_query(address: str, asked: Mapping[str, str]) -> str:
+    return f"{address}{'&' if urlsplit(address).query else '?'}{urlencode(asked)}"
 
 
 def _document(response: httpx2.Response) -> Mapping[str, Any]:

@@ -74,7 +74,7 @@ def _keys(data_dir: DataDir, database: DatabaseUrl) -> Iterator[tuple[Session, K
     settings = read_options(data_dir=data_dir, database=database)
     target = prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session() as session:
-        yield session, KeyRepository(session)
+        yield session, KeyRepository(session, timedelta(days=settings.person_keys_days))
 
 
 def _enter(session: Session, command: str, resource: str) -> None:
@@ -98,9 +98,11 @@ def keys_list(
     settings = read_options(data_dir=data_dir, database=database)
     target = prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session(read_only=True) as session:
-        stored, now = KeyRepository(session), database_now(session)
+        stored = KeyRepository(session, timedelta(days=settings.person_keys_days))
+        now = database_now(session)
         listed = stored.all(owner)
         live = {key.id for _, key in listed if stored.is_live(key.id)}
+        scopes = {key.id: sorted(stored.scopes(key)) for _, key in listed}
     people = {key.id: key.person for _, key in listed if key.person}
     for name, key in listed:
         used = f"used {key.used_at:%Y-%m-%d}" if key.used_at else "never used"
@@ -113,7 +115,7 @@ def keys_list(
         else:
             state = "live"
         who = f"  {key.person}" if key.person else f"  made by {people[key.made_by]}" if key.made_by else ""
-        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {used}  {name}  {state}{who}")
+        print(f"{key.id}  {','.join(scopes[key.id])}  made {key.created_at:%Y-%m-%d}  {used}  {name}  {state}{who}")
 
 
 @keys.command("rotate")
@@ -162,7 +164,7 @@ def owners_delete(
     database: DatabaseUrl = None,
 ) -> None:
     """Erase an owner with all keys, cohorts, searches and models, for ever; print what was erased as JSON."""
-    from autoprog.service import Service
+    from autoprog.app.service import Service
     from autoprog.storage.erasure import erase_owner
 
     if not yes:
@@ -182,7 +184,7 @@ def owners_delete(
 @models.command("sign")
 def models_sign(data_dir: DataDir = None, database: DatabaseUrl = None) -> None:
     """Sign with AUTOPROG_MODEL_KEY what a key of AUTOPROG_ACCEPTED_MODEL_KEYS has signed, so that this key can go."""
-    from autoprog.service import Service
+    from autoprog.app.service import Service
     from autoprog.storage.stored_files import sign_files
 
     settings = read_options(data_dir=data_dir, database=database)

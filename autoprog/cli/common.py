@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -38,13 +39,28 @@ def read_options(**overrides: Any) -> Settings:
     try:
         return read_settings(given)
     except ValidationError as error:
+        # A fault of several settings together has no place; its type is the name of one of them.
         faults = [
-            (str(fault["loc"][0]) if fault["loc"] else "scheduler", fault["msg"].removeprefix("Value error, "))
+            (str((fault["loc"] or (fault["type"],))[0]), fault["msg"].removeprefix("Value error, "))
             for fault in error.errors()
         ]
-        fail(*(f"{name if name in given else 'AUTOPROG_' + name.upper()}: {text}" for name, text in faults))
-    except SettingsError:
-        fail('AUTOPROG_PLUGINS: this is no JSON list of modules, such as ["ward7.learners"]')
+        fail(*(_setting_line(name, text, is_variable=name not in given) for name, text in faults))
+    except SettingsError as error:
+        found = re.search(r'field "(\w+)"', str(error))
+        name = "plugins" if found is None else found[1]
+        fail(_setting_line(name, f"this is no JSON {_JSON.get(name, 'document')}", is_variable=True))
+
+
+_JSON = {
+    "plugins": 'list of modules, such as ["ward7.learners"]',
+    "accepted_model_keys": 'list of keys, such as ["KEY"], or [] for none',
+    "oidc_roles": 'object of scopes, such as {"physician": ["read", "predict"]}',
+}
+
+
+def _setting_line(name: str, text: str, *, is_variable: bool) -> str:
+    variable = f"AUTOPROG_{name.upper()}" if is_variable else name
+    return text if text.startswith(f"{variable} ") else f"{variable}: {text}"
 
 
 def prepare_database(opened: Callable[[], Database], settings: Settings, *, upgrade: bool = False) -> Database:

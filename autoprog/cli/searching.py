@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -151,7 +152,7 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="CSV file to write; default: standard output.")] = None,
 ) -> None:
     """Print every patient's risk as CSV, with its interval, stratum and warnings; one row per horizon and patient."""
-    from autoprog.cohort import Visits, read_column, read_patients, read_visits
+    from autoprog.cohort import read_named
     from autoprog.libraries import import_plugins
     from autoprog.model import PrognosticModel
 
@@ -160,16 +161,10 @@ def predict(
         loaded = PrognosticModel.from_bytes(model.read_bytes())
     except ArtifactError as error:
         fail(f"{model}: {error}")
-    if isinstance(loaded.outcome, Visits):
-        if id_column not in {None, loaded.outcome.patient}:
-            fail(f"--id: the model names its patients by column {loaded.outcome.patient}")
-        histories = read_visits(file, loaded.inputs, loaded.outcome.patient, loaded.outcome.visit_time)
-        rows = _risk_rows(list(histories), loaded.predict(list(histories.values())))
-    else:
-        patients = read_patients(file, loaded.inputs)
-        numbers = [str(number) for number in range(1, len(patients) + 1)]
-        names = numbers if id_column is None else read_column(file, id_column)
-        rows = _risk_rows(names, loaded.predict(patients))
+    if loaded.outcome.patient and id_column not in {None, loaded.outcome.patient}:
+        fail(f"--id: the model names its patients by column {loaded.outcome.patient}")
+    patients = read_named(file, loaded.outcome, loaded.inputs, id_column)
+    rows = _risk_rows([name for name, _ in patients], loaded.predict([patient for _, patient in patients]))
     if out is None:
         write_rows(sys.stdout, rows)
         return
@@ -179,18 +174,12 @@ def predict(
 
 def _risk_rows(names: Sequence[str], risks: Sequence[PatientRisk]) -> list[Sequence[object]]:
     """Return the table of predictions, its header first; the ends of an interval are empty where there is none."""
-    rows: list[Sequence[object]]
-    if not risks[0].horizons:
-        rows = [["patient", "risk", "lower", "upper", "stratum", "warnings"]]
-        for name, item in zip(names, risks, strict=True):
-            ends = item.interval or ("", "")
-            rows.append([name, item.risk, *ends, item.stratum, "; ".join(item.warnings)])
-    else:
-        rows = [["patient", "horizon", "risk", "lower", "upper", "stratum", "warnings"]]
-        for name, item in zip(names, risks, strict=True):
-            for at in item.horizons:
-                ends = at.interval or ("", "")
-                rows.append([name, f"{at.horizon:g}", at.risk, *ends, at.stratum, "; ".join(item.warnings)])
+    parts = [[(name, each, item.warnings) for each in item.parts] for name, item in zip(names, risks, strict=True)]
+    place = ("horizon",)[: len(parts[0][0][1].place)]
+    rows: list[Sequence[object]] = [["patient", *place, "risk", "lower", "upper", "stratum", "warnings"]]
+    for name, each, warnings in chain.from_iterable(parts):
+        ends = each.interval or ("", "")
+        rows.append([name, *each.place, each.risk, *ends, each.stratum, "; ".join(warnings)])
     return rows
 
 

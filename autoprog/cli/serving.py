@@ -55,8 +55,8 @@ def serve(
     import uvicorn
 
     from api.app import create_app, create_operations
+    from autoprog.app.service import Service
     from autoprog.libraries import import_libraries
-    from autoprog.service import Service
     from autoprog.storage.repositories import KeyRepository
 
     with closing(Service(settings)) as service:
@@ -119,7 +119,7 @@ def _is_loopback(host: str) -> bool:
 @app.command()
 def runner(data_dir: DataDir = None, database: DatabaseUrl = None, scheduler: SchedulerAddress = None) -> None:
     """Run searches and jobs without an API until the process is asked to end."""
-    from autoprog.service import Service
+    from autoprog.app.service import Service
 
     settings = read_options(data_dir=data_dir, database=database, scheduler=scheduler)
     log_to_stderr(settings)
@@ -140,8 +140,8 @@ def worker(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
 ) -> None:
     """Run evaluations for a scheduler until it is lost or the process is asked to end."""
-    from autoprog.engine import worker_main
-    from autoprog.service import Service
+    from autoprog.app.service import Service
+    from autoprog.engine.cluster import worker_main
 
     settings = read_options(workers=slots, scheduler=scheduler)
     log_to_stderr(settings)
@@ -156,7 +156,7 @@ def scheduler(
     health: Annotated[str, typer.Option(help="HOST:PORT where /health is served.")] = "127.0.0.1:8787",
 ) -> None:
     """Hand out the calls of runners to workers; one for a cluster."""
-    from autoprog.engine import scheduler_main
+    from autoprog.engine.cluster import scheduler_main
 
     settings = read_options()
     if settings.certificates is None and not settings.plain_scheduler:
@@ -175,7 +175,7 @@ def cluster_certificates(
     renew: Annotated[bool, typer.Option("--renew", help="Replace those that the folder holds.")] = False,
 ) -> None:
     """Make the certificates by which scheduler, workers and runners know each other; keep those that are there."""
-    from autoprog.engine import are_there, make_certificates
+    from autoprog.engine.cluster import are_there, make_certificates
 
     if are_there(folder) and not renew:
         print(f"{folder} holds certificates already")

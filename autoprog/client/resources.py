@@ -313,7 +313,7 @@ class Search(Resource):
         Returns
         -------
         dict
-            `importance`, `effects`, `learning_curve` and how they were measured, as in the REST API.
+            `importance`, `effects`, `learning_curve`, `typical` and how they were measured, as in the REST API.
 
         Raises
         ------

@@ -3,7 +3,7 @@
 from autoprog.cohort.alignment import align
 from autoprog.cohort.canonical import canonical_text
 from autoprog.cohort.checks import classified
-from autoprog.cohort.cohort import Cohort, Mode
+from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.columns import (
     ColumnDescription,
     FileDescription,
@@ -24,16 +24,25 @@ from autoprog.cohort.description import (
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.identifiers import PatientIdentifiers
 from autoprog.cohort.inference import cleveland
-from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json, outcome_to_json
+from autoprog.cohort.outcome import Binary, TimeToEvent, Visits, outcome_from_json, outcome_to_json
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet
-from autoprog.cohort.patients import EncodedPatients, encode_patients, read_column, read_patients, read_visits
+from autoprog.cohort.patients import (
+    EncodedPatients,
+    encode_patients,
+    read_column,
+    read_named,
+    read_patients,
+    read_visits,
+)
 from autoprog.cohort.reading import CohortReadResult, file_faults, read_cohort, reduce_cohort
 from autoprog.cohort.removal import without_rows
 from autoprog.cohort.sample_size import SampleSize, Verdict, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import CohortSpec, FeatureSpec, judge_spec, parse_spec
+from autoprog.cohort.strata import event_strata, stratified_rows, stratified_sample
 from autoprog.cohort.table import ReadLimits
+from autoprog.cohort.target import Mode, Outcome, Target
 from autoprog.cohort.visit_histories import encode_visits
 from autoprog.cohort.visits import EarlierVisits, VisitTable
 from autoprog.cohort.windows import WindowSchema, windowed
@@ -63,6 +72,7 @@ __all__ = [
     "PatientIdentifiers",
     "ReadLimits",
     "SampleSize",
+    "Target",
     "TimeToEvent",
     "TimeToEventSpec",
     "Verdict",
@@ -79,6 +89,7 @@ __all__ = [
     "describe_file",
     "encode_patients",
     "encode_visits",
+    "event_strata",
     "file_faults",
     "follow_up",
     "from_parquet",
@@ -91,12 +102,15 @@ __all__ = [
     "parse_spec",
     "read_cohort",
     "read_column",
+    "read_named",
     "read_patients",
     "read_visits",
     "reduce_cohort",
     "riley_minimum",
     "riley_minimum_of_times",
     "sample_size",
+    "stratified_rows",
+    "stratified_sample",
     "to_parquet",
     "windowed",
     "without_rows",

@@ -47,6 +47,7 @@ _IDENTIFIER_NAME = re.compile(
     r"|patient|subject|rownames?|index|unnamed: 0|__index_level_0__",
     re.IGNORECASE,
 )
+_PERCENTAGE = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
 
 
 def reason_to_leave_out(cells: Cells) -> str | None:
@@ -77,7 +78,9 @@ def is_identifier(cells: Cells, n_values: int) -> bool:
     distinct = n_values / cells.n_observed
     has_name = _IDENTIFIER_NAME.fullmatch(cells.name) is not None
     if not cells.is_numeric:
-        return distinct >= _MOSTLY_DISTINCT or (has_name and distinct >= MOSTLY_MISSING)
+        return not _has_percent_signs(cells) and (
+            distinct >= _MOSTLY_DISTINCT or (has_name and distinct >= MOSTLY_MISSING)
+        )
     numbers = cells.numbers[np.isfinite(cells.numbers) & ~cells.missing]
     if cells.words.any() and not has_name:
         return False
@@ -88,8 +91,16 @@ def is_identifier(cells: Cells, n_values: int) -> bool:
     return distinct == 1 and np.ptp(numbers) + 1 == n_values
 
 
+def _has_percent_signs(cells: Cells) -> bool:
+    """Check whether most of a column's values are numbers with a percent sign."""
+    if cells.is_numeric or cells.n_observed == 0:
+        return False
+    signed = np.array([_PERCENTAGE.fullmatch(text) is not None for text in cells.column.texts.to_pylist()])
+    return int(cells.counts[signed & ~cells.missing].sum()) >= MOSTLY_NUMERIC * cells.n_observed
+
+
 def reading_warnings(columns: Sequence[Cells]) -> list[str]:
-    """Warn of words read as missing, decimal commas, and columns that mix numbers and words."""
+    """Warn of words read as missing, decimal commas, percent signs, and columns that mix numbers and words."""
     warnings: list[str] = []
     by_token: dict[str, list[str]] = {}
     for cells in columns:
@@ -102,6 +113,12 @@ def reading_warnings(columns: Sequence[Cells]) -> list[str]:
         if names:
             warnings.append(f"{what} in {listed(names, len(names))}")
     warnings += [text for cells in columns for text in _limits_of_detection(cells)]
+    warnings += [
+        f"column {short(cells.name, 60)} has percent signs, so each value is a category: "
+        "remove the signs to have numbers"
+        for cells in columns
+        if _has_percent_signs(cells)
+    ]
     for cells in columns:
         if not cells.is_numeric and cells.words.any() and 0 < cells.numeric_fraction < MOSTLY_NUMERIC:
             share = f"{cells.numeric_fraction:.0%} of the values of column {short(cells.name, 60)} are numbers"
@@ -133,9 +150,10 @@ _FAR = 0.5  # distance from the nearest other value, in ranges of the others
 
 def suspected_codes(columns: Sequence[Cells]) -> list[str]:
     """Warn of numbers such as -9 and 999 that repeat far outside a column's other values: coded missing values."""
+    advice = "if it means missing, name it in na_values"
     return [
         f"column {short(cells.name, 60)} is {suspected.code:g} in {count_text(suspected.n_rows, 'row')}, far from its "
-        f"other values ({suspected.low:g} to {suspected.high:g}): if it means missing, name it in na_values"
+        f"other values ({suspected.low:g} to {suspected.high:g}): {advice}"
         for cells in columns
         for suspected in find_missing_codes(cells)
     ]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.outcome import Outcome, TimeToEvent, Visits
+from autoprog.cohort.outcome import TimeToEvent
 from autoprog.cohort.schema import Feature
+from autoprog.cohort.target import Mode, Outcome, Target
 from autoprog.cohort.visits import VisitTable
-
-Mode = Literal["classification", "survival", "temporal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +57,22 @@ class Cohort:
     @property
     def mode(self) -> Mode:
         """Kind of outcome, as the API names it."""
-        if isinstance(self.outcome, Visits):
-            return "temporal"
-        return "survival" if isinstance(self.outcome, TimeToEvent) else "classification"
+        return self.outcome.mode
+
+    @property
+    def target(self) -> Target:
+        """What is predicted of a row."""
+        return self.outcome.target
+
+    @cached_property
+    def outcomes(self) -> NDArray[Any]:
+        """Outcomes for fitting and scoring, shape = (n_rows,): 0 and 1, or of dtype `EVENT_TIMES`."""
+        return self.target.outcomes(self.y, self.time)
+
+    @cached_property
+    def time_grid(self) -> tuple[float, ...]:
+        """Times until which a search evaluates risks, ascending; empty for an outcome without a time."""
+        return self.target.time_grid(self.outcomes)
 
     @property
     def n_rows(self) -> int:
@@ -70,6 +83,11 @@ class Cohort:
     def n_patients(self) -> int:
         """Number of patients with a known outcome."""
         return self.n_rows if self.visits is None else self.visits.n_patients
+
+    @property
+    def patient(self) -> NDArray[np.int64]:
+        """Patient of each row."""
+        return np.arange(self.n_rows) if self.visits is None else self.visits.patient
 
     @property
     def event_rate(self) -> float:
@@ -89,18 +107,17 @@ class Cohort:
     @property
     def time_to_event(self) -> TimeToEvent | None:
         """The event that is followed up, from the start or from the visit; None for an outcome without a time."""
-        outcome = self.outcome.of if isinstance(self.outcome, Visits) else self.outcome
-        return outcome if isinstance(outcome, TimeToEvent) else None
+        return self.target.time_to_event
 
     @property
     def n_causes(self) -> int:
         """Number of causes: the event of interest and the competing ones; 1 for an outcome without a time."""
-        return self.time_to_event.n_causes if self.time_to_event else 1
+        return self.target.n_causes
 
     @property
     def horizons(self) -> tuple[float, ...]:
         """Times at which risks are predicted, ascending; empty for an outcome without a time."""
-        return self.time_to_event.horizons if self.time_to_event else ()
+        return self.target.horizons
 
     def with_features(self, features: tuple[Feature, ...], columns: Sequence[int]) -> Cohort:
         """Keep the columns with these indices, described by `features`."""

@@ -229,7 +229,8 @@ def _levels(cells: Cells, table: Table, n_values: int) -> tuple[tuple[str, int],
 
 def _bins(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[int, ...]:
     low, high = float(numbers.min()), float(numbers.max())
-    if not math.isfinite(high - low) or high == low:
+    # Numbers may lie so close together that no bin would have a width.
+    if not math.isfinite(high - low) or (np.diff(np.linspace(low, high, N_BINS + 1)) <= 0).any():
         return ()
     return tuple(int(n) for n in np.histogram(numbers, bins=N_BINS, range=(low, high), weights=counts)[0])
 

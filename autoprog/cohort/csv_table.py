@@ -158,11 +158,11 @@ def _quoting_fault(error: csv.Error, line: int) -> Fault:
 
 def _ragged_fault(ragged: list[tuple[int, int]], width: int) -> Fault:
     widths = sorted({cells for _, cells in ragged})
-    found = " or ".join(str(w) for w in widths) if len(widths) <= 3 else f"{widths[0]} to {widths[-1]}"
-    cells = "cell" if widths == [1] else "cells"
+    some = " or ".join(str(w) for w in widths) if len(widths) <= 3 else f"{widths[0]} to {widths[-1]}"
+    found = count_text(widths[0], "cell") if len(widths) == 1 else f"{some} cells"
     verb = "has" if len(ragged) == 1 else "have"
-    detail = f"{count_text(len(ragged), 'row')} {verb} {found} {cells} where the header has {width}"
-    return Fault("/file", f"{detail}: {rows_text([line for line, _ in ragged])}")
+    rows, places = count_text(len(ragged), "row"), rows_text([line for line, _ in ragged])
+    return Fault("/file", f"{rows} {verb} {found} where the header has {width}: {places}")
 
 
 def _table(rows: _Rows, delimiter: str) -> Table:

@@ -164,8 +164,8 @@ class _Rows:
             warnings.append(f"errors of formulas were read as missing: {kinds}")
         faults = []
         if self._wide:
-            detail = f"{count_text(len(self._wide), 'row has cells', 'rows have cells')} to the right of the header"
-            faults.append(("/file", f"{detail}: {rows_text(self._wide)}"))
+            rows, places = count_text(len(self._wide), "row has cells", "rows have cells"), rows_text(self._wide)
+            faults.append(("/file", f"{rows} to the right of the header: {places}"))
         columns = [pa.chunked_array(part).combine_chunks() for part in self._parts]
         kept = [i for i, name in enumerate(self._header) if name or any(columns[i].unique().to_pylist())]
         names = [self._header[i] for i in kept]

@@ -41,13 +41,14 @@ def column_pointer(name: str) -> str:
 def listed(items: Iterable[str], count: int) -> str:
     """List the first few of `count` items: `a, b, c, d, e and 12 more`."""
     first = [item for item, _ in zip(items, range(FIRST), strict=False)]
-    rest = f" and {count - len(first):,} more" if count > len(first) else ""
-    return ", ".join(first) + rest
+    names, rest = ", ".join(first), count - len(first)
+    return f"{names} and {rest:,} more" if rest > 0 else names
 
 
 def rows_text(lines: Sequence[int] | NDArray[np.int64]) -> str:
     """List the first few row numbers: `row 7`, `rows 7, 9, 12, 15, 20 and 31 more`."""
-    return f"row{'s' if len(lines) > 1 else ''} {listed(map(str, lines), len(lines))}"
+    numbers = listed(map(str, lines), len(lines))
+    return f"rows {numbers}" if len(lines) > 1 else f"row {numbers}"
 
 
 def examples(values: Iterable[str]) -> tuple[str, ...]:

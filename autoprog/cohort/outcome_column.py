@@ -12,9 +12,10 @@ from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.inference import observed_values, values_text
 from autoprog.cohort.messages import column_pointer, count_text, examples, listed
-from autoprog.cohort.outcome import Binary, Outcome
+from autoprog.cohort.outcome import Binary
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec
 from autoprog.cohort.table import Table
+from autoprog.cohort.target import Outcome
 from autoprog.cohort.visits import VisitTable
 from autoprog.errors import Fault
 
@@ -96,9 +97,9 @@ def class_faults(column: str, n_with: int, n_without: int) -> tuple[Fault, ...]:
     return tuple(
         Fault(
             column_pointer(column),
-            f"{count_text(n, 'patient')} {which} the outcome; at least {FEWEST_OF_A_CLASS} are needed",
+            f"{count_text(n, 'patient')} {which}; at least {FEWEST_OF_A_CLASS} are needed",
         )
-        for n, which in ((n_with, "with"), (n_without, "without"))
+        for n, which in ((n_with, "with the outcome"), (n_without, "without the outcome"))
         if n < FEWEST_OF_A_CLASS
     )
 
@@ -111,7 +112,7 @@ def dropped_warning(column: str, labels: Labels, n_looked_back_on: int = 0) -> t
     verb = "was" if n_dropped == 1 else "were"
     text = f"{n_dropped:,} of {count_text(n_rows, 'row')} {verb} dropped: the outcome {short(column, 60)} is missing"
     if n_looked_back_on:
-        text += f"; {n_looked_back_on:,} of them are looked back on at later visits"
+        text = f"{text}; {n_looked_back_on:,} of them are looked back on at later visits"
     return (text,)
 
 

@@ -16,9 +16,11 @@ from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.derived_times import add_named_times
 from autoprog.cohort.inference import number_faults
 from autoprog.cohort.messages import MAX_FAULTS, absent_columns, capped, column_pointer, near_names, pointer
+from autoprog.cohort.outcome import Visits
 from autoprog.cohort.schema import Feature
 from autoprog.cohort.source import read_table
 from autoprog.cohort.table import ReadLimits, Table
+from autoprog.cohort.target import Outcome
 from autoprog.errors import Fault, InvalidInputError
 
 _NO_LIMITS_GIVEN = ReadLimits()
@@ -308,3 +310,36 @@ def read_visits(
         name = row.pop(patient)
         histories.setdefault("" if name is None else str(name), {"visits": []})["visits"].append(row)
     return histories
+
+
+def read_named(
+    source: Path | bytes, outcome: Outcome, features: Sequence[Feature], names: str | None = None
+) -> list[tuple[str, Mapping[str, object]]]:
+    """Read the patients of a model from a file, with their names.
+
+    Parameters
+    ----------
+    source : Path or bytes
+        The file or its content.
+    outcome : Outcome
+        The outcome of the model, which says whether a row is a patient or a visit.
+    features : sequence of Feature
+        The features of a row.
+    names : str or None
+        The column of the names; of visits that of the patient, otherwise by default numbers from 1.
+
+    Returns
+    -------
+    list of (str, mapping)
+        Name and patient, as `PrognosticModel.predict` takes it.
+
+    Raises
+    ------
+    InvalidInputError, TooLargeError, UnsupportedMediaError
+        As `read_patients` does.
+    """
+    if isinstance(outcome, Visits):
+        return list(read_visits(source, features, outcome.patient, outcome.visit_time).items())
+    patients = read_patients(source, features)
+    numbers = [str(number) for number in range(1, len(patients) + 1)]
+    return list(zip(numbers if names is None else read_column(source, names), patients, strict=True))

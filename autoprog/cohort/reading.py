@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.checks import cohort_warnings, reading_warnings, reason_to_leave_out, suspected_codes
 from autoprog.cohort.cohort import Cohort
@@ -16,7 +18,7 @@ from autoprog.cohort.event_times import read_survival
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.identifiers import PatientIdentifiers
 from autoprog.cohort.inference import encode_column, observed_values, sort_levels
-from autoprog.cohort.messages import capped, capped_warnings, column_pointer, count_text, rows_text
+from autoprog.cohort.messages import capped, capped_warnings, column_pointer, count_text, listed, rows_text
 from autoprog.cohort.outcome_column import OutcomeRows, read_binary
 from autoprog.cohort.outcome_spec import TimeToEventSpec, VisitEventSpec, VisitLabelSpec, outcome_columns
 from autoprog.cohort.sample_size import SampleSize, sample_size
@@ -100,6 +102,8 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     table, spec = derived.table, derived.spec
     faults += derived.faults
     outcome = _read_outcome(table, spec)
+    if outcome is None and spec.sheet is None:
+        faults += _other_sheets(parsed.sheets)
     known = table if outcome is None else table.take(outcome.rows)
     earlier = None if outcome is None else outcome.earlier
     # Visits without an outcome may have levels that no other visit has.
@@ -147,6 +151,14 @@ def reduce_cohort(cohort: Cohort, n_rows: int, n_dropped: int, identifiers: Pati
 def file_faults(source: Path | bytes, limits: ReadLimits = _NO_LIMITS_GIVEN) -> tuple[Fault, ...]:
     """List a file's structural faults, whatever its columns mean; raises as `read_cohort` does."""
     return capped(read_table(source, limits).faults, "/file")
+
+
+def _other_sheets(sheets: Sequence[str]) -> list[Fault]:
+    """Name the sheets of a workbook that were not read: one may have the columns that the first lacks."""
+    if len(sheets) < 2:
+        return []
+    others = listed((short(name, 60) for name in sheets[1:]), len(sheets) - 1)
+    return [Fault("/spec/sheet", f"only the first sheet, {short(sheets[0], 60)}, was read; the others are {others}")]
 
 
 def _read_outcome(table: Table, spec: CohortSpec) -> OutcomeRows | None:

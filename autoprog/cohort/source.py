@@ -20,6 +20,8 @@ _PARQUET = b"PAR1"
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old or a password-protected Excel workbook; save it as .xlsx without a password, or",
     b"%PDF": "a PDF;",
+    b"\x89PNG": "a picture;",
+    b"\xff\xd8\xff": "a picture;",
     b"ARROW1": "an Arrow file;",
     b"BZh91AY": "a bzip2 file;",
     b"\xfd7zXZ": "an xz file;",

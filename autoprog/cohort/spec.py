@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from autoprog.cohort.canonical import short
-from autoprog.cohort.cohort import Mode
 from autoprog.cohort.dates import DAYS_IN
 from autoprog.cohort.messages import HALF_A_PAIR, absent_columns, capped, pointer, strip_key_mark
 from autoprog.cohort.outcome_spec import (
@@ -21,6 +20,7 @@ from autoprog.cohort.outcome_spec import (
 )
 from autoprog.cohort.schema import FeatureKind
 from autoprog.cohort.spec_values import FROZEN, MAX_COLUMNS, CellValue, ColumnName, ShortText
+from autoprog.cohort.target import Mode
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.strict_json import load_strictly
 

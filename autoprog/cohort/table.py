@@ -153,7 +153,7 @@ def parse_parquet(data: bytes, limits: ReadLimits) -> Parsed:
     """Read a Parquet file; raises TooLargeError beyond a limit and UnsupportedMediaError if it is damaged."""
     try:
         return _parse(data, limits)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # of a column's name
         msg = "the file begins as Parquet but is damaged or uses what cannot be read"
         raise UnsupportedMediaError(msg) from error
 

@@ -29,7 +29,8 @@ from autoprog.cohort import Cohort
 from autoprog.csmd.arms import MAX_SUBSET_TESTS, total_cost
 from autoprog.csmd.problem import SIMPLE, check_tests, read_features, restricted
 from autoprog.errors import InvalidInputError
-from autoprog.evaluation import CrossValidation, Metric, Plan, cross_validate, make_metric
+from autoprog.evaluation import CrossValidation, Plan, cross_validate
+from autoprog.performance import Metric, make_metric
 from autoprog.space import Configuration
 
 Subset = tuple[int, ...]

@@ -3,15 +3,47 @@
 A binary outcome has one horizon without a time. Times to an event have a horizon for each time asked for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Binary, Cohort, Target, TimeToEvent
 from autoprog.endpoints.binary import BinaryEndpoint
+from autoprog.endpoints.documents import find_area, list_parts, read_kind, rule_sets_from, rules_document
 from autoprog.endpoints.endpoint import Assessed, CauseRisks, Endpoint
 from autoprog.endpoints.event_times import EventEndpoint
-from autoprog.evaluation import THRESHOLDS
+from autoprog.performance import THRESHOLDS
 
-__all__ = ["Assessed", "CauseRisks", "Endpoint", "make_endpoint"]
+__all__ = [
+    "Assessed",
+    "CauseRisks",
+    "Endpoint",
+    "find_area",
+    "list_parts",
+    "make_endpoint",
+    "read_kind",
+    "register_endpoint",
+    "rule_sets_from",
+    "rules_document",
+]
+
+_ENDPOINTS: dict[type[Target], Callable[[Cohort, tuple[float, ...], tuple[float, float]], Endpoint]] = {
+    Binary: BinaryEndpoint,
+    TimeToEvent: EventEndpoint,
+}
+
+
+def register_endpoint(
+    target: type[Target], endpoint: Callable[[Cohort, tuple[float, ...], tuple[float, float]], Endpoint]
+) -> None:
+    """Add a kind of outcome.
+
+    Parameters
+    ----------
+    target : type
+        What is predicted of a row.
+    endpoint : callable (cohort, times, thresholds) -> Endpoint
+        Makes the endpoint of a cohort with such a target.
+    """
+    _ENDPOINTS[target] = endpoint
 
 
 def make_endpoint(
@@ -33,6 +65,4 @@ def make_endpoint(
     Endpoint
         For these patients.
     """
-    if cohort.has_times:
-        return EventEndpoint(cohort, tuple(times), thresholds)
-    return BinaryEndpoint(cohort, thresholds)
+    return _ENDPOINTS[type(cohort.target)](cohort, tuple(times), thresholds)

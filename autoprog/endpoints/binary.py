@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,44 +10,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks, compared_by_rank
-from autoprog.evaluation import History, Metric, make_metric
-from autoprog.interpreter import ObservedOutcome
-from autoprog.validation import (
-    Beside,
+from autoprog.cohort.messages import count_text
+from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks, compared_by_rank, few_of_an_outcome
+from autoprog.ensemble import Ensemble
+from autoprog.evaluation import History
+from autoprog.interpreter import BinaryOutcome, Clusters
+from autoprog.performance import (
+    METRICS,
     Coefficient,
-    Corrected,
-    Correction,
-    CurveOf,
     Estimate,
-    Figure,
-    Patients,
+    Metric,
     Performance,
-    Recalibration,
     ScoreEstimate,
-    Stop,
-    Weighing,
     brier_skill,
     calibration_curve,
     compute_calibration,
-    compute_gains,
     compute_performance,
-    correct_performance,
-    corrected_score,
-    cross_fitted,
     decision_curve,
-    delivered_slope,
     estimate_score,
-    fit_recalibration,
-    frequency_curves,
+    make_metric,
     measure_subgroups,
     observed_shares,
     operating_document,
     risk_distribution,
+)
+from autoprog.validation import (
+    Beside,
+    Corrected,
+    Correction,
+    CurveOf,
+    Figure,
+    Patients,
+    Recalibration,
+    Stop,
+    Weighing,
+    compute_gains,
+    correct_performance,
+    corrected_score,
+    cross_fitted,
+    delivered_slope,
+    fit_recalibration,
+    frequency_curves,
     shrunk_recalibration,
 )
 
 _SCORES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit")
+_MIN_OF_EACH = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +63,47 @@ class BinaryEndpoint:
     """An `Endpoint` of 0 and 1."""
 
     cohort: Cohort
+    times: tuple[float, ...]
     thresholds: tuple[float, float]
 
-    times = ()
     horizons = (None,)
-    context = None
+    metrics = tuple(METRICS)
+    unscored = (
+        "the groups cannot be split into {folds} folds that all hold both outcomes",
+        "more would leave some without one of the two outcomes, since groups are not split",
+    )
 
     @property
     def y(self) -> NDArray[np.int8]:
         return self.cohort.y
+
+    def scarcest(self, metric: str) -> tuple[str, tuple[NDArray[np.bool_], ...]]:
+        return "of the smaller class", (self.y == 1, self.y == 0)
+
+    def scorable(self, metric: str) -> Callable[[NDArray[np.intp]], bool]:
+        return lambda part: bool(0 < self.y[part].mean() < 1)
+
+    def causes(self, ensemble: Ensemble, history: History) -> None:
+        return None
+
+    def validation_faults(self, horizons: Sequence[float]) -> list[str]:
+        n, events = self.cohort.n_rows, self.count_events()
+        if min(events, n - events) >= _MIN_OF_EACH:
+            return []
+        wanted = f"at least {_MIN_OF_EACH} must have it, and {_MIN_OF_EACH} not"
+        return [f"of {count_text(n, self.cohort.outcome.row)} {events} have the outcome; {wanted}"]
+
+    def update_faults(self, horizons: Sequence[float], least: int) -> list[str]:
+        return few_of_an_outcome(self.cohort, self.y == 1, least)
+
+    def count_rarer(self) -> int:
+        return self.cohort.target.count_rarer(self.y)
+
+    def seen(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        return self.known_outcomes(0)
+
+    def probabilities(self, P: Risks) -> NDArray[np.float64]:
+        return self.cohort.target.probabilities(P, self.y, ())
 
     def at_horizons(self, P: NDArray[Real]) -> NDArray[Real]:
         return P[..., None]
@@ -174,8 +214,8 @@ class BinaryEndpoint:
     def observe_strata(self, k: int, stratum: NDArray[np.int64], n_strata: int) -> list[dict[str, Any]]:
         return observed_shares(self.y, stratum, n_strata, self.cohort.groups)
 
-    def observed(self, k: int) -> ObservedOutcome | None:
-        return None
+    def observed(self, k: int) -> BinaryOutcome:
+        return BinaryOutcome(self.y, Clusters.of(self.cohort))
 
     def known_outcomes(self, k: int) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
         return self.y, np.ones(len(self.y))

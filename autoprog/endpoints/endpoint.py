@@ -12,22 +12,23 @@ F       risks of every cause until each horizon                                (
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation import History, Metric, ScoringContext
+from autoprog.cohort.messages import count_text
+from autoprog.ensemble import Ensemble
+from autoprog.evaluation import History
 from autoprog.interpreter import ObservedOutcome
+from autoprog.performance import Estimate, Metric, ScoreEstimate
 from autoprog.validation import (
     Corrected,
     Correction,
     CurveOf,
-    Estimate,
     Recalibration,
-    ScoreEstimate,
     Stop,
     Weighing,
 )
@@ -45,10 +46,24 @@ class Assessed(NamedTuple):
 
 def compared_by_rank(history: History) -> tuple[Risks, Risks] | None:
     """Risks of the best and of the simple pipeline, if the search compared ranks alone and has both; else None."""
-    best, simple = history.best(), history.evaluations[0]
+    best, simple = history.best(), history.simple
     if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
         return None
     return best.risks, simple.risks
+
+
+def few_of_an_outcome(
+    cohort: Cohort, with_it: NDArray[np.bool_], least: int, horizon: float | None = None
+) -> list[str]:
+    """Say so if fewer than `least` rows have the outcome, or do not."""
+    events = int(with_it.sum())
+    fewer = min(events, cohort.n_rows - events)
+    if fewer >= least:
+        return []
+    what = "have the outcome" if fewer == events else "do not have the outcome"
+    if horizon is not None:
+        what = f"{what} until the model's horizon {horizon:g}"
+    return [f"only {count_text(fewer, cohort.outcome.row)} {what}; a recalibration takes at least {least}"]
 
 
 class CauseRisks(NamedTuple):
@@ -83,8 +98,45 @@ class Endpoint(Protocol):
         ...
 
     @property
-    def context(self) -> ScoringContext | None:
-        """What measures of curves depend on; None where the outcome has no time."""
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics by which a search may choose."""
+        ...
+
+    def scarcest(self, metric: str) -> tuple[str, tuple[NDArray[np.bool_], ...]]:
+        """Patients of whom every fold needs some: who they are, and their rows."""
+        ...
+
+    def scorable(self, metric: str) -> Callable[[NDArray[np.intp]], bool]:
+        """Make a check whether some rows can be learnt from and scored."""
+        ...
+
+    @property
+    def unscored(self) -> tuple[str, str]:
+        """Why patients cannot be split further: what all folds must have, and what more folds would lack."""
+        ...
+
+    def causes(self, ensemble: Ensemble, history: History) -> NDArray[np.float64] | None:
+        """Out-of-fold risks F of an ensemble; None where nothing competes."""
+        ...
+
+    def validation_faults(self, horizons: Sequence[float]) -> list[str]:
+        """Why a model with these horizons cannot be measured in these patients."""
+        ...
+
+    def update_faults(self, horizons: Sequence[float], least: int) -> list[str]:
+        """Why a model with these horizons cannot be recalibrated to these patients, `least` of each outcome."""
+        ...
+
+    def count_rarer(self) -> int:
+        """Count the patients with the rarer outcome."""
+        ...
+
+    def seen(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        """Whether the outcome was seen, shape = (n,) or (n, T), and weights, 0 where that is unknown."""
+        ...
+
+    def probabilities(self, P: Risks) -> NDArray[np.float64]:
+        """Probability that risks of pipelines gave to each patient's outcome, shape = (t, n)."""
         ...
 
     def at_horizons(self, P: NDArray[Real]) -> NDArray[Real]:
@@ -159,7 +211,7 @@ class Endpoint(Protocol):
         """What was observed until horizon `k` in every stratum, given the index of each patient's, ready for JSON."""
         ...
 
-    def observed(self, k: int) -> ObservedOutcome | None:
+    def observed(self, k: int) -> ObservedOutcome:
         """What was observed until horizon `k`, for rules; None for the cohort's own 0 and 1."""
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,47 +11,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks, compared_by_rank
-from autoprog.evaluation import (
-    EVENT_METRICS,
-    History,
-    Metric,
-    ScoringContext,
-    get_outcomes,
-    make_event_metric,
-    measured_name,
-)
+from autoprog.cohort.follow_up import horizon_fault
+from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks, compared_by_rank, few_of_an_outcome
+from autoprog.ensemble import Ensemble
+from autoprog.evaluation import History
 from autoprog.interpreter import Clusters, IncidenceOutcome, ObservedOutcome
+from autoprog.performance import (
+    EVENT_METRICS,
+    Estimate,
+    Metric,
+    ScoreEstimate,
+    ScoringContext,
+    calibration_document,
+    can_be_scored,
+    compute_event_gains,
+    distribution_document,
+    horizon_documents,
+    make_event_metric,
+    measure_event_subgroups,
+    measured_name,
+    observed_incidences,
+    overall_performance,
+)
 from autoprog.survival import ipcw_weights
 from autoprog.validation import (
     Beside,
     Corrected,
     Correction,
     CurveOf,
-    Estimate,
     FollowedPatients,
     Recalibration,
-    ScoreEstimate,
     Stop,
     Weighing,
-    calibration_document,
     cause_documents,
-    compute_event_gains,
     correct_horizons,
     correct_overall,
     corrected_event_score,
     cross_fitted_competing,
     cross_fitted_events,
-    distribution_document,
     estimate_event_score,
     event_figures,
     fit_competing,
     fit_event_recalibration,
-    horizon_documents,
     incidence_curves,
-    measure_event_subgroups,
-    observed_incidences,
-    overall_performance,
 )
 
 
@@ -63,9 +65,15 @@ class EventEndpoint:
     times: tuple[float, ...]
     thresholds: tuple[float, float]
 
-    @cached_property
+    metrics = EVENT_METRICS
+    unscored = (
+        "the patients cannot be split into {folds} folds that all have a score by the horizons",
+        "more would leave some without patients whom the horizons tell apart",
+    )
+
+    @property
     def y(self) -> NDArray[np.void]:
-        return get_outcomes(self.cohort)
+        return self.cohort.outcomes
 
     @cached_property
     def context(self) -> ScoringContext:
@@ -81,9 +89,52 @@ class EventEndpoint:
 
     @property
     def _causes(self) -> tuple[str, ...]:
-        event = self.cohort.time_to_event
-        assert event is not None  # noqa: S101  of event times
-        return tuple(event.causes)
+        return self.cohort.target.causes
+
+    def scarcest(self, metric: str) -> tuple[str, tuple[NDArray[np.bool_], ...]]:
+        # A measure at every horizon needs events by the first one, other measures by the last.
+        until = self.cohort.horizons[0 if metric == "time_dependent_auc" else -1]
+        return f"with the event by {until:g}", ((self.y["event"] == 1) & (self.y["time"] <= until),)
+
+    def scorable(self, metric: str) -> Callable[[NDArray[np.intp]], bool]:
+        asked = can_be_scored(metric, self.y, self.context)
+
+        def among(part: NDArray[np.intp]) -> bool:
+            rows = np.zeros(len(self.y), dtype=np.bool_)
+            rows[part] = True
+            return asked(rows)
+
+        return among
+
+    def causes(self, ensemble: Ensemble, history: History) -> NDArray[np.float64] | None:
+        return ensemble.out_of_fold_causes(history, self.context.at_horizons)
+
+    def validation_faults(self, horizons: Sequence[float]) -> list[str]:
+        # With visits a patient counts once.
+        time, of_interest = self.y["time"], self.y["event"] == 1
+        _, patient = np.unique(self.cohort.patient, return_inverse=True)
+        followed, events = np.full((2, self.cohort.n_patients), [[0.0], [np.inf]])
+        np.maximum.at(followed, patient, time)
+        np.minimum.at(events, patient[of_interest], time[of_interest])
+        reasons = (horizon_fault(h, followed, events[np.isfinite(events)]) for h in horizons)
+        return [f"the model's horizon {reason}" for reason in reasons if reason]
+
+    def update_faults(self, horizons: Sequence[float], least: int) -> list[str]:
+        with_it = (self.y["event"] == 1) & (self.y["time"] <= horizons[-1])
+        return [*self.validation_faults(horizons), *few_of_an_outcome(self.cohort, with_it, least, horizons[-1])]
+
+    def count_rarer(self) -> int:
+        return self.cohort.target.count_rarer(self.y)
+
+    def seen(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        t = np.array(self.times)
+        w = ipcw_weights(self.y["time"], self.y["event"], t, self.context.censoring)
+        seen = (self.y["event"] == 1)[:, None] & (self.y["time"][:, None] <= t)
+        # Mean weight 1 per patient: penalties are meant for patients who count once.
+        return seen.astype(np.int8), w / len(t)
+
+    def probabilities(self, P: Risks) -> NDArray[np.float64]:
+        return self.cohort.target.probabilities(P, self.y, self.times)
 
     def at_horizons(self, P: NDArray[Real]) -> NDArray[Real]:
         return P[..., self.context.at_horizons]
@@ -199,8 +250,7 @@ class EventEndpoint:
         )
 
     def observed(self, k: int) -> ObservedOutcome:
-        assert self.cohort.time is not None  # noqa: S101  of event times
-        return IncidenceOutcome(self.cohort.time, self.cohort.y, self.horizons[k], self._clusters)
+        return IncidenceOutcome(self.y["time"], self.y["event"], self.horizons[k], self._clusters)
 
     @cached_property
     def _clusters(self) -> Clusters:
@@ -212,8 +262,7 @@ class EventEndpoint:
         return ((event == 1) & (time <= horizon)).astype(np.int8), w
 
     def observed_curve(self, k: int, rows: NDArray[np.intp]) -> CurveOf:
-        assert self.cohort.time is not None  # noqa: S101  of event times
-        return incidence_curves(self.cohort.time[rows], self.cohort.y[rows], self.horizons[k])
+        return incidence_curves(self.y["time"][rows], self.y["event"][rows], self.horizons[k])
 
     def place_instability(self, document: dict[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
         for k, each in enumerate(document["horizons"]):

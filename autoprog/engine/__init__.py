@@ -1,12 +1,9 @@
-"""Engine of evaluations: Dask.distributed dispatches calls; a child process of the worker runs each and can be killed.
+"""Engines of calls: each call runs in a child process that is watched and can be killed.
 
-`DaskEngine` implements the port `autoprog.work.Dispatcher`, with workers in this process or on a cluster;
-`scheduler_main` and `worker_main` are a cluster's scheduler and worker, `make_certificates` lets them trust each other.
+`LocalEngine` runs calls on this machine; `autoprog.engine.cluster` on the workers of several. Both implement the port
+`autoprog.work.Dispatcher`.
 """
 
-from autoprog.engine.dask_engine import DaskEngine, EngineHealth
-from autoprog.engine.encryption import are_there, make_certificates
-from autoprog.engine.scheduler import scheduler_main
-from autoprog.engine.worker import worker_main
+from autoprog.engine.local_engine import EngineHealth, LocalEngine
 
-__all__ = ["DaskEngine", "EngineHealth", "are_there", "make_certificates", "scheduler_main", "worker_main"]
+__all__ = ["EngineHealth", "LocalEngine"]

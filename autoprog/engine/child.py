@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from autoprog.evaluation import without_values
 from autoprog.search.tasks import prepare
-from autoprog.work import CallOutcome, CallStatus
+from autoprog.work import CallOutcome, CallStatus, write_value
 
 MIB = 1 << 20
 
@@ -119,7 +119,7 @@ def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
             function, arguments = pickle.loads(payload)  # noqa: S301  (written by the engine's client)
             result = function(*arguments)
         duration, computed = time.perf_counter() - start, time.process_time() - began
-        value = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+        value = write_value(result)
     except BaseException as error:  # noqa: BLE001  (SystemExit too is only the function's)
         if _is_out_of_memory(error):
             os._exit(EXIT_OUT_OF_MEMORY)

@@ -44,13 +44,11 @@ class Slot:
         for _ in range(_STARTS):
             watch = Watch(self._announced, limits)
             try:
-                end = self._attempt(key, payload, watch, cancelled)
+                return self._attempt(key, payload, watch, cancelled)
             except RuntimeError:
                 # Pebble gives up a pool whose process ended between two calls or did not start.
-                why = watch.failed_start()
+                why = watch.failed_start() or why
                 self._replace_pool()
-            else:
-                return end if isinstance(end, CallOutcome) else watch.outcome(key, end)
         raise EngineUnavailableError(f"no child process can be started: {why or 'it ended at once, the log tells why'}")
 
     def stop(self) -> None:
@@ -63,23 +61,24 @@ class Slot:
         self._announced.close()
         self._announce.close()
 
-    def _attempt(self, key: str, payload: bytes, watch: Watch, cancelled: Event) -> CallOutcome | End:
+    def _attempt(self, key: str, payload: bytes, watch: Watch, cancelled: Event) -> CallOutcome:
         limits = watch.limits
         future = self._schedule(child.execute, key, payload, limits.memory_mb, timeout=watch.clock_s)
         while not future.done():
             end = End(CallStatus.CANCELLED, "cancelled") if cancelled.is_set() else watch.breach()
             if end is not None:
                 watch.kill()
+                killed = watch.outcome(key, end)  # told now, so that its time holds no replacement
                 self._replace_pool()
-                return end
+                return killed
             wait([future], timeout=_WATCH_S)
         try:
-            outcome: CallOutcome = future.result()
+            returned: CallOutcome = future.result()
         except TimeoutError:
-            return watch.too_late()
+            return watch.outcome(key, watch.too_late())
         except ProcessExpired as expired:
-            return watch.explain(expired.exitcode)
-        return outcome
+            return watch.outcome(key, watch.explain(expired.exitcode))
+        return returned
 
     def _schedule(
         self, function: Callable[..., Any], *arguments: object, timeout: float | None = None

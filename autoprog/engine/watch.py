@@ -31,6 +31,8 @@ _NEAR_THE_LIMIT = 0.8
 # Backstops by the clock: a call may take `_CLOCK` times its processor seconds, as it does on a busy machine. It only
 # waits, and is ended after its very seconds, if it computed in less than the share `_WAITING` of them.
 _CLOCK, _WAITING = 10.0, 0.05
+# Before a call begins, its child loads the call's modules, which takes seconds of a processor.
+_LOADING_S = 120.0
 
 
 class End(NamedTuple):
@@ -52,13 +54,15 @@ class Watch:
         self._baseline = self._peak = 0
         self._computed_before = self._computed = 0.0
         self._failure: str | None = None
-        while announced.poll():  # messages of earlier calls
-            announced.recv()
+        while announced.poll():  # messages of earlier calls, and of a child that ended before a call asked for it
+            message = announced.recv()
+            if isinstance(message, str):
+                self._failure = message
 
     @property
     def clock_s(self) -> float:
-        """Seconds by the clock after which the call is ended, whatever it computed."""
-        return _CLOCK * self.limits.time_s
+        """Seconds by the clock after which the call is ended even if it never begins."""
+        return _LOADING_S + _CLOCK * self.limits.time_s
 
     def breach(self) -> End | None:
         """Return how the call has ended if it exceeded its memory or time, or its process is gone."""
@@ -85,7 +89,7 @@ class Watch:
     def _has_spent(self, elapsed_s: float) -> bool:
         limit_s = self.limits.time_s
         waits = elapsed_s > limit_s and self._computed < _WAITING * elapsed_s
-        return self._computed > limit_s or waits or elapsed_s > self.clock_s
+        return self._computed > limit_s or waits or elapsed_s > _CLOCK * limit_s
 
     def explain(self, exit_code: int) -> End:
         """Return why a process ended, by its exit code or the negative number of its signal."""

@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble.pseudo_bma import count_rarer, prior_weights, probabilities_of_outcome, temperature
-from autoprog.evaluation import Evaluation, FoldResult, History, Plan, get_outcomes
+from autoprog.ensemble.pseudo_bma import prior_weights, temperature
+from autoprog.evaluation import Evaluation, FoldResult, History, Plan
 
 # Best pipelines whose contributions are computed; those of the others hardly differ.
 _MOST = 100
@@ -92,11 +92,11 @@ class Contributions:
 
     @cached_property
     def _log_w(self) -> _Floats:
-        y = get_outcomes(self.cohort)
-        e = np.log(probabilities_of_outcome(self._r, y, self.plan.times)).sum(axis=1)
+        y, target = self.cohort.outcomes, self.cohort.target
+        e = np.log(target.probabilities(self._r, y, self.plan.times)).sum(axis=1)
         before = np.array([evaluation.number < self.chosen_before for evaluation in self._best])
         with np.errstate(divide="ignore"):  # log of a prior weight of 0
-            log_w: _Floats = e / temperature(count_rarer(y)) + np.log(prior_weights(e, before))
+            log_w: _Floats = e / temperature(max(1, target.count_rarer(y))) + np.log(prior_weights(e, before))
         return log_w
 
     @cached_property
@@ -136,7 +136,7 @@ class Contributions:
 
     def _scored(self, number: int, risks: NDArray[np.floating[Any]]) -> float:
         test = self.plan.fold(self.cohort, number).test
-        return self.plan.metric_for(self.cohort).score(get_outcomes(self.cohort)[test], risks)
+        return self.plan.metric_for(self.cohort).score(self.cohort.outcomes[test], risks)
 
 
 def contributions(history: History, cohort: Cohort, plan: Plan, chosen_before: int = 0) -> Contributions | None:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from autoprog.evaluation import History, compute_logit
+from autoprog.evaluation import History
+from autoprog.performance import compute_logit
 from autoprog.space import Configuration
 
 Scale = Literal["risk", "log_odds"]

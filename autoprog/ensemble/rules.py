@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
-from autoprog.ensemble.pseudo_bma import PseudoBma, count_rarer, probabilities_of_outcome, temperature
+from autoprog.ensemble.pseudo_bma import PseudoBma, temperature
 from autoprog.ensemble.weights import greedy_weights, likeliest, pooled_weights, stacked_weights
-from autoprog.evaluation import History, ScoringContext, compute_logit
+from autoprog.evaluation import History
 from autoprog.optimizer import Posterior
-from autoprog.survival import ipcw_weights
+from autoprog.performance import compute_logit
 
 EnsembleName = Literal["model_averaging", "pseudo_bma", "linear_pool", "blend", "greedy", "stacking", "best"]
 
@@ -43,14 +43,34 @@ class KnownRisks:
     weight: _Floats  # of inverse probability of censoring, 1 if the outcome has no time, (m,)
 
 
+class Observed(Protocol):
+    """Outcomes of patients, as rules that weigh pipelines need them."""
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """Outcomes, shape = (n,)."""
+        ...
+
+    def count_rarer(self) -> int:
+        """Count the patients with the rarer outcome."""
+        ...
+
+    def seen(self) -> tuple[NDArray[np.int8], _Floats]:
+        """Whether the outcome was seen, shape = (n,) or (n, n_times), and weights, 0 where that is unknown."""
+        ...
+
+    def probabilities(self, P: NDArray[np.floating[Any]]) -> _Floats:
+        """Probability that risks, shape = (t, n) or (t, n, n_times), gave to each patient's outcome, shape = (t, n)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Pipelines from which an ensemble is chosen."""
 
     history: History
     posterior: Posterior | None  # of the succeeded evaluations; None for a rule that does not need it
-    y: NDArray[Any]  # outcomes of the evaluated patients: 0 and 1, or of dtype `EVENT_TIMES`
-    follow_up: ScoringContext | None = None  # of a cohort with event times
+    observed: Observed  # outcomes of the evaluated patients
     chosen_before: int = 0  # first evaluations, chosen before any score was seen and so not by luck
 
     @property
@@ -61,7 +81,7 @@ class Candidates:
     @property
     def rarer(self) -> int:
         """Patients with the rarer outcome or, with event times, with the event; at least 1."""
-        return count_rarer(self.y)
+        return max(1, self.observed.count_rarer())
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -85,20 +105,14 @@ class Candidates:
     @cached_property
     def known(self) -> KnownRisks:
         """Risks and outcomes, for rules that compare them."""
-        n = len(self.y)
-        if self.follow_up is None:
-            return KnownRisks(self.risks, self.y, np.arange(n), np.ones(n))
-        t = np.array(self.follow_up.times)
-        w = ipcw_weights(self.y["time"], self.y["event"], t, self.follow_up.censoring)
-        seen = (self.y["event"] == 1)[:, None] & (self.y["time"][:, None] <= t)
+        seen, w = self.observed.seen()
         known = w > 0
-        # Mean weight 1 per patient: penalties are meant for patients who count once.
-        return KnownRisks(self.risks[:, known], seen[known].astype(np.int8), np.nonzero(known)[0], w[known] / len(t))
+        return KnownRisks(self.risks[:, known], seen[known], np.nonzero(known)[0], w[known])
 
     @cached_property
     def probabilities(self) -> _Floats:
         """Probability that each pipeline gave to each patient's outcome, shape = (t, n)."""
-        return probabilities_of_outcome(self.risks, self.y, self.follow_up.times if self.follow_up else ())
+        return self.observed.probabilities(self.risks)
 
     @cached_property
     def gains(self) -> _Floats:
@@ -170,7 +184,7 @@ class PseudoBmaWeights:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """Weigh by all patients."""
-        return candidates.ensemble(thinned(_pseudo_bma(candidates, rng)(np.ones(len(candidates.y)))), "risk")
+        return candidates.ensemble(thinned(_pseudo_bma(candidates, rng)(np.ones(len(candidates.observed.y)))), "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """Weigh by the patients drawn."""
@@ -186,7 +200,7 @@ class LinearPool:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
         """Weigh by all patients."""
-        everybody = np.ones(len(candidates.y))
+        everybody = np.ones(len(candidates.observed.y))
         return candidates.ensemble(self._weights(candidates.probabilities, everybody), "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
@@ -208,7 +222,9 @@ class Blend:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """Weigh by all patients."""
-        (weights,) = self.reweigh(candidates, rng)(np.ones((len(candidates.y), 1), dtype=np.float32), np.empty((1, 0)))
+        (weights,) = self.reweigh(candidates, rng)(
+            np.ones((len(candidates.observed.y), 1), dtype=np.float32), np.empty((1, 0))
+        )
         return candidates.ensemble(weights, "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
@@ -232,7 +248,7 @@ class Greedy:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """Weigh by all patients."""
-        everybody = np.ones(len(candidates.y), dtype=np.float32)
+        everybody = np.ones(len(candidates.observed.y), dtype=np.float32)
         return candidates.ensemble(self._weights(candidates, everybody, candidates.gains, rng), "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
@@ -258,7 +274,7 @@ class Stacking:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
         """Weigh by all patients."""
-        everybody = np.ones(len(candidates.y), dtype=np.float32)
+        everybody = np.ones(len(candidates.observed.y), dtype=np.float32)
         x = compute_logit(candidates.known.p)
         return candidates.ensemble(self._weights(x, candidates.known, everybody, candidates.gains), "log_odds")
 

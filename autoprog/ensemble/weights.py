@@ -8,8 +8,8 @@ Stacking of predictive distributions: the average of the pipelines' risks with t
 
     maximise  sum_i c_i log(sum_k w_k q_ki) - (sum_i c_i) sum_k w_k
 
-This is concave, and the weights sum to 1 at its maximum. Greedy selection (Caruana et al. 2004) approaches the same
-average step by step.
+This is concave, and the weights sum to 1 at its maximum. Newton's steps lead there: each goes to the maximum of a
+quadratic under w >= 0. Greedy selection (Caruana et al. 2004) approaches the same average step by step.
 
 Stacked logistic combination: pipelines averaged on the scale of log odds, with weights fitted to the outcome.
 
@@ -47,17 +47,24 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize, nnls
 from scipy.special import expit
 
 _Floats = NDArray[np.float64]
 
-# This makes the mean log score exact to 1e-5, far below its standard error.
-_OPTIONS = {"gtol": 1e-5, "ftol": 1e-10, "maxiter": 200}
+# The slopes that are left make the mean log score exact to 1e-5, far below its standard error.
+_SLOPE, _STEPS_MOST = 1e-5, 50
+# Share of the curvature's largest entry added to its diagonal: pipelines may be alike.
+_ALIKE = 1e-9
+# Share of a step's expected gain that is enough.
+_ENOUGH = 1e-4
 
 
 def likeliest(q: _Floats, c: NDArray[np.floating], most: int) -> NDArray[np.intp]:
     """Indices of at most `most` pipelines with the best log scores, the earliest among equals."""
+    if len(q) <= most:
+        return np.arange(len(q))
     return np.argsort(-(np.log(q) @ c), kind="stable")[:most]
 
 
@@ -66,17 +73,36 @@ def pooled_weights(q: _Floats, c: NDArray[np.floating]) -> _Floats:
     counted = c > 0
     q, c = q[:, counted], np.asarray(c[counted], dtype=np.float64)
     share = c / c.sum()
-    t = len(q)
-
-    def loss(w: _Floats) -> tuple[float, _Floats]:
+    w = np.full(len(q), 1.0 / len(q))
+    for _ in range(_STEPS_MOST):
         pooled = w @ q
-        return float(w.sum() - share @ np.log(pooled)), 1.0 - q @ (share / pooled)
-
-    first = np.full(t, 1.0 / t)
-    fit = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * t, options=_OPTIONS)
-    w = np.asarray(fit.x, dtype=np.float64)
+        slopes = q @ (share / pooled) - 1.0
+        # At the maximum, slopes are 0, or negative where a weight is 0.
+        if np.abs(np.where(w > 0, slopes, np.maximum(slopes, 0.0))).max() <= _SLOPE:
+            break
+        step = _best_point(w, slopes, (q * (share / pooled**2)) @ q.T) - w
+        w = np.maximum(w + _length(w, step, slopes @ step, q, share) * step, 0.0)
     weights: _Floats = w / w.sum()
     return weights
+
+
+def _best_point(w: _Floats, slopes: _Floats, curvature: _Floats) -> _Floats:
+    """The weights, at least 0, at which the quadratic about w is largest."""
+    curvature[np.diag_indices(len(w))] += _ALIKE * curvature.max()
+    root = np.linalg.cholesky(curvature)
+    return np.asarray(nnls(root.T, solve_triangular(root, curvature @ w + slopes, lower=True))[0])
+
+
+def _length(w: _Floats, step: _Floats, expected: float, q: _Floats, share: _Floats) -> float:
+    """How much of a step to take, so that the likelihood grows as expected."""
+    length, before = 1.0, share @ np.log(w @ q) - w.sum()
+    while length > _SLOPE:
+        tried = np.maximum(w + length * step, 0.0)
+        pooled = tried @ q
+        if pooled.min() > 0 and share @ np.log(pooled) - tried.sum() >= before + _ENOUGH * length * expected:
+            break
+        length /= 2
+    return length
 
 
 KAPPA = 1.0

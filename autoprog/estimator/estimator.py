@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from autoprog.estimator.modes import MODES, choose_mode
 from autoprog.estimator.results import ResultsMixin
-from autoprog.estimator.targets import Survival, as_survival, two_classes
+from autoprog.estimator.targets import Survival
 from autoprog.estimator.unusual import warn_of_unusual
 from autoprog.extras import require
 from autoprog.fork_server import start_fork_server
@@ -233,7 +234,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         ValueError
             If the features differ from those of `fit`, or in mode `survival`: see `predict_risk`.
         """
-        return self._probabilities(self._matrix(X, warn=True))
+        return choose_mode(self.mode).probabilities(self, self._model.risks(self._matrix(X, warn=True)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the more probable value of the outcome; in mode `survival` the risk until the last horizon.
@@ -253,12 +254,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         NotFittedError, ValueError
             As `predict_risk`.
         """
-        matrix = self._matrix(X, warn=True)
-        if len(self.horizons_):
-            last: NDArray[Any] = self._model.risks(matrix)[:, -1]
-            return last
-        labels: NDArray[Any] = self.classes_[(self._probabilities(matrix)[:, 1] > 0.5).astype(np.intp)]
-        return labels
+        return choose_mode(self.mode).labels(self, self._model.risks(self._matrix(X, warn=True)))
 
     def predict_risk(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of the outcome, or of the event of interest until each horizon.
@@ -335,37 +331,13 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
             As `predict_risk`; in mode `survival` also if weights are given.
         """
         risks = self._model.risks(self._matrix(X, warn=False))
-        if risks.ndim == 1:
-            from sklearn.metrics import roc_auc_score  # noqa: PLC0415  see the head
-
-            labels = column_or_1d(np.asarray(y))
-            return float(roc_auc_score(labels == self._positive(), risks, sample_weight=sample_weight))
-        if sample_weight is not None:
-            msg = "the concordance of mode 'survival' takes no sample_weight"
-            raise ValueError(msg)
-        from autoprog.survival import censoring_survival, uno_c, wolbers_c  # noqa: PLC0415  see the head
-
-        outcome = as_survival(y)
-        t, event = np.asarray(outcome.time), np.asarray(outcome.event)
-        measure = uno_c if event.max() <= 1 else wolbers_c
-        return float(measure(t, event, risks[:, -1], float(self.horizons_[-1]), censoring_survival(t, event)).index)
+        return choose_mode(self.mode).score(self, risks, y, sample_weight)
 
     @property
     def _model(self) -> PrognosticModel:
         check_is_fitted(self, "model_")
         model: PrognosticModel = self.model_
         return model
-
-    def _positive(self) -> Any:  # noqa: ANN401  a label
-        return self.classes_[1] if self.positive is None else self.positive
-
-    def _probabilities(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        if len(self.horizons_):
-            msg = "the model is of event times, and has no classes: predict_risk gives the risk until every horizon"
-            raise ValueError(msg)
-        risks = self._model.risks(matrix)
-        columns = [1.0 - risks, risks]
-        return np.column_stack(columns if self._positive() == self.classes_[1] else columns[::-1])
 
     def _matrix(self, X: ArrayLike, *, warn: bool) -> NDArray[np.float64]:
         """Return the patients as the model takes them."""
@@ -402,30 +374,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         return Effort(self.n_jobs, self.verbose, began)
 
     def _cohort(self, X: ArrayLike, y: ArrayLike | Survival, groups: ArrayLike | None) -> CohortTable:
-        if self.mode not in ("classification", "survival"):
-            msg = (
-                f"mode is 'classification' or 'survival', not {self.mode!r}; cohorts of visits are searched by the "
-                "command line and the REST API"
-            )
-            raise ValueError(msg)
-        from autoprog.estimator.tables import binary_cohort, survival_cohort  # noqa: PLC0415  see the head
-
-        all_numeric = not isinstance(X, pd.DataFrame)
-        if self.mode == "survival":
-            outcome = as_survival(y)
-            frame = self._table(X, np.asarray(outcome.event))
-            check_consistent_length(frame, outcome.event, groups)
-            return survival_cohort(frame, outcome, self.horizons, groups, all_numeric=all_numeric)
-        if self.horizons is not None:
-            msg = "horizons are of mode 'survival'"
-            raise ValueError(msg)
-        frame = self._table(X, y)
-        labels = column_or_1d(np.asarray(y), warn=True)
-        check_consistent_length(frame, labels, groups)
-        self.classes_, positive = two_classes(labels, self.positive)
-        name = getattr(y, "name", None)
-        name = name if isinstance(name, str) else None
-        return binary_cohort(frame, labels, positive, groups, name=name, all_numeric=all_numeric)
+        return choose_mode(self.mode).cohort(self, X, y, groups)
 
     def _table(self, X: ArrayLike, y: object = "no_validation", *, reset: bool = True) -> pd.DataFrame:
         """Return the features by name, in the order of `fit`, checked as scikit-learn does."""
@@ -479,8 +428,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_class = False
-        if self.mode == "survival":
-            tags.estimator_type, tags.classifier_tags = None, None
+        MODES.get(self.mode, MODES["classification"]).tag(tags)
         # Without a seed, and with a time budget, no two searches are alike.
         tags.non_deterministic = True
         return tags

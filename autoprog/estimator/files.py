@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from autoprog.errors import ArtifactError
 from autoprog.estimator.archive import SearchArchive
+from autoprog.estimator.modes import choose_mode
 from autoprog.model import PrognosticModel
 from autoprog.model.serialization import pack, unpack
 
@@ -76,14 +77,11 @@ def read_estimator(kind: type[Estimator], content: bytes) -> Estimator:
 def _of_model(kind: type[Estimator], model: PrognosticModel) -> Estimator:
     if model.windows is not None:
         raise ArtifactError("the model is of visits, which PrognosticModel.from_bytes(content).predict takes")
-    estimator = kind(mode="survival" if model.horizons else "classification")
+    estimator = kind(mode=cast("Any", model.outcome.mode))
     estimator.model_, estimator.horizons_ = model, np.array(model.horizons)
     names = [feature.name for feature in model.inputs]
     estimator.n_features_in_, estimator.feature_names_in_ = len(names), np.array(names, dtype=object)
-    if not model.horizons:
-        outcome: Any = model.outcome
-        estimator.positive = outcome.positive
-        estimator.classes_ = np.array(sorted((outcome.negative, outcome.positive)), dtype=object)
+    choose_mode(estimator.mode).restore(estimator, model)
     return estimator
 
 

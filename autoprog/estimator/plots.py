@@ -9,6 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from autoprog.endpoints import list_parts
+from autoprog.estimator.tables import place_of_horizon
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -33,19 +36,8 @@ def new_axes(ax: Axes | None) -> Axes:
 
 def at_horizon(ensemble: Json, horizon: float | None) -> Json:
     """The part of the document that is about a horizon, None for the last; the whole where there are none."""
-    horizons: Sequence[Json] = ensemble.get("horizons") or ()
-    if not horizons:
-        if horizon is not None:
-            msg = "the outcome has no horizons"
-            raise ValueError(msg)
-        return ensemble
-    if horizon is None:
-        return horizons[-1]
-    found = next((each for each in horizons if each["horizon"] == horizon), None)
-    if found is None:
-        msg = f"horizon {horizon:g} is none of {', '.join(format(each['horizon'], 'g') for each in horizons)}"
-        raise ValueError(msg)
-    return found
+    parts = list_parts(ensemble)
+    return parts[place_of_horizon([place for place, _ in parts], horizon)][1]
 
 
 def plot_calibration(document: Json, ax: Axes | None) -> Axes:

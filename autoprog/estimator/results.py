@@ -342,9 +342,7 @@ class ResultsMixin:
         from autoprog.estimator.plots import plot_risks  # noqa: PLC0415  asked for by few
 
         check_is_fitted(self, "model_")
-        if not self.model_.horizons:
-            msg = "the outcome has no time"
-            raise ValueError(msg)
+        self.model_.outcome.target.require_times()
         times = np.linspace(0, self.model_.horizons[-1], _POINTS + 1)[1:]
         names = X.index.tolist() if isinstance(X, pd.DataFrame) else list(range(len(np.asarray(X))))
         return plot_risks(times, self.model_.risks_until(self._matrix(X, warn=True), times.tolist()), names, ax)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-import tempfile
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 
-from autoprog.engine import DaskEngine
+from autoprog.app.documents import evaluation_document, search_document
+from autoprog.app.temporary import TemporaryInstallation, open_engine
 from autoprog.errors import SearchFailedError
 from autoprog.estimator.archive import SearchArchive
 from autoprog.estimator.tables import CohortTable
-from autoprog.evaluation import EvaluatedPath, Status
 from autoprog.logs import log_warnings_only
 from autoprog.model import PrognosticModel
 from autoprog.progress import ProgressLine, open_progress
@@ -25,7 +22,6 @@ from autoprog.search.planning import plan_search
 from autoprog.search.runner import Runner
 from autoprog.search.settings import MAX_EVALUATIONS, SearchSettings
 from autoprog.storage.database import Database, database_now
-from autoprog.storage.files import Files
 from autoprog.storage.leases import spent_s
 from autoprog.storage.repositories import (
     CohortRepository,
@@ -33,22 +29,14 @@ from autoprog.storage.repositories import (
     KeyRepository,
     ModelRepository,
     SearchRepository,
-    Tally,
 )
-from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import store_file
-from autoprog.storage.tables import EvaluationRow, SearchRow
-
-# By slots and process: a forked process must not use its parent's.
-_engines: dict[tuple[int, int], DaskEngine] = {}
-_making = threading.Lock()
+from autoprog.storage.tables import EvaluationRow
 
 MIN_TIME_S = 1.0
 """Shortest time of a search in seconds, however long the engine took to start."""
 
 _POLL_S = 0.25
-# A third of it passes before an interruption is noticed.
-_LEASE_S = 3.0
 _LAST_WAIT_S = 3.0
 _STOPPING = "stopping: what was found so far becomes the model; interrupt again to end at once without one"
 
@@ -81,7 +69,7 @@ def search(table: CohortTable, settings: SearchSettings, effort: Effort) -> Sear
     """Search for a model; raises ValueError, InvalidInputError, SearchFailedError and KeyboardInterrupt."""
     planned, warnings = plan_search(settings, table.cohort)
 
-    def queue(place: _Place) -> tuple[str, str]:
+    def queue(place: TemporaryInstallation) -> tuple[str, str]:
         content = table.stored()
         with place.database.session() as session:
             sha256 = store_file(place.database, place.files, session, "cohorts", content)
@@ -99,7 +87,7 @@ def continue_search(archive: SearchArchive, time_s: float, evaluations: int | No
     """Go on with a search that has ended; raises as `search` does."""
     table = CohortTable.of(archive.source, archive.spec)
 
-    def queue(place: _Place) -> tuple[str, str]:
+    def queue(place: TemporaryInstallation) -> tuple[str, str]:
         place.restore(archive.database)
         with place.database.session() as session:
             store_file(place.database, place.files, session, "cohorts", table.stored())
@@ -120,38 +108,19 @@ def _left(settings: SearchSettings, effort: Effort) -> SearchSettings:
     return settings.model_copy(update={"budget": budget.model_copy(update={"time_s": left_s})})
 
 
-class _Place:
-    """A temporary folder with a database and files."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "search.db"
-        self.database, self.files = Database(f"sqlite:///{self._file}"), Files(str(folder / "files"))
-
-    def restore(self, content: bytes) -> None:
-        self._file.write_bytes(zlib.decompress(content))
-
-    def archived(self) -> bytes:
-        connection = sqlite3.connect(self._file)
-        try:
-            return zlib.compress(connection.serialize(), 1)
-        finally:
-            connection.close()
-
-
 class _Run:
     """A search in a thread, while the caller's thread shows its progress and takes interruptions."""
 
     def __init__(
         self,
         table: CohortTable,
-        queue: Callable[[_Place], tuple[str, str]],
+        queue: Callable[[TemporaryInstallation], tuple[str, str]],
         warnings: tuple[str, ...],
         effort: Effort,
     ) -> None:
         self._table, self._queue, self._warnings, self._effort = table, queue, warnings, effort
         self._slots = _count_slots(effort.n_jobs)
-        self._folder = tempfile.TemporaryDirectory(prefix="autoprog-", ignore_cleanup_errors=True)
-        self._place = _Place(Path(self._folder.name))
+        self._place = TemporaryInstallation()
         self._interrupted_s: float | None = None
         self._abandoned = False
         self._done = threading.Event()
@@ -213,16 +182,13 @@ class _Run:
             self._clean()
 
     def _clean(self) -> None:
-        self._place.database.close()
-        self._folder.cleanup()
+        self._place.remove()
 
     def _search(self) -> SearchResult:
-        engine, place = _engine(self._slots), self._place
-        place.database.migrate()
+        engine, place = open_engine(self._slots), self._place
+        place.database.create()
         ids = self._queue(place)
-        self._runner = Runner(
-            DatabaseStore(place.database, place.files), engine, runner_id="estimator", lease_s=_LEASE_S, teaches=False
-        )
+        self._runner = place.runner(engine)
         self._ids = ids
         if self._interrupted_s is not None:  # before there was anything to cancel
             self._request_cancel()
@@ -238,7 +204,7 @@ class _Run:
             model_sha256 = ModelRepository(session).get(owner, row.model_id).sha256
             cohort_sha256 = CohortRepository(session).get(owner, row.cohort_id).sha256
             tally = EvaluationRepository(session).tallies([row])[search_id]
-            spent = spent_s(row, database_now(session))
+            document = search_document(row, tally, database_now(session))
             ensemble, rules = dict(row.ensemble or {}), dict(row.rules or {})
             rows = EvaluationRepository(session).list_all(owner, search_id, sort="score")
         stopped: tuple[str, ...] = ()
@@ -250,11 +216,11 @@ class _Run:
         return SearchResult(
             PrognosticModel.from_bytes(place.files.get("models", model_sha256), lazily=True),
             {**self._table.document(), "sha256": cohort_sha256},
-            _search_document(row, tally, spent),
+            _shown(document),
             dict(row.settings),
             ensemble,
             rules,
-            [_evaluation_document(each) for each in rows],
+            [evaluation_document(each) for each in rows],
             (*self._warnings, *stopped, *row.warnings),
             archive,
         )
@@ -276,43 +242,10 @@ def _progress(database: Database, owner: str, search_id: str) -> tuple[str, floa
     return text, done_s, budget_s
 
 
-def _search_document(row: SearchRow, tally: Tally, elapsed_s: float) -> dict[str, Any]:
-    """A search that has ended, as the REST API shows it, without its settings and warnings."""
-    account = {status.value: tally.counts.get(status.value, 0) for status in Status if status is not Status.SUCCEEDED}
-    succeeded = tally.counts.get(Status.SUCCEEDED.value, 0)
-    budget = row.settings["budget"]["evaluations"]
-    times = {name: getattr(row, name) for name in ("created_at", "started_at", "finished_at")}
-    return {
-        **{name: getattr(row, name) for name in ("id", "cohort_id", "model_id", "status", "phase", "start", "error")},
-        "continues": row.continues_id,
-        "progress": {
-            "evaluations": {"succeeded": succeeded, "failed": sum(account.values()), "budget": budget},
-            "elapsed_s": elapsed_s,
-            "eta_s": None,
-            "best_score": tally.best_score,
-        },
-        "account": account,
-        **{name: None if time is None else time.isoformat() for name, time in times.items()},
-    }
-
-
-def _evaluation_document(row: EvaluationRow) -> dict[str, Any]:
-    """An evaluation, as the REST API shows it."""
-    names = ("configuration", "status", "score", "fold_scores", "duration_s", "reason", "n_patients", "out_of_bag")
-    path = None
-    if row.path is not None:
-        found = EvaluatedPath.from_json(row.path)
-        settings = [{"value": s.value, "score": s.score} for s in found.settings]
-        path = {"hyperparameter": found.hyperparameter, "bound": found.bound, "settings": settings}
-    return {"id": str(row.number), **{name: getattr(row, name) for name in names}, "path": path}
-
-
-def close_engines() -> None:
-    """End the processes that searches ran in; a later search starts new ones."""
-    with _making:
-        for engine in _engines.values():
-            engine.close()
-        _engines.clear()
+def _shown(document: dict[str, Any]) -> dict[str, Any]:
+    """A search's document as JSON, without the settings and warnings that the result has beside it."""
+    kept = {name: value for name, value in document.items() if name not in ("settings", "warnings")}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in kept.items()}
 
 
 def _count_slots(n_jobs: int | None) -> int:
@@ -322,12 +255,3 @@ def _count_slots(n_jobs: int | None) -> int:
         msg = f"n_jobs is a number from 1, or -1 or None for one a core, not {n_jobs}"
         raise ValueError(msg)
     return n_jobs
-
-
-def _engine(slots: int) -> DaskEngine:
-    """Return the process's engine with this number of slots; it serves all later searches."""
-    with _making:
-        place = slots, os.getpid()
-        if place not in _engines:
-            _engines[place] = DaskEngine.embedded(slots)
-        return _engines[place]

@@ -69,11 +69,9 @@ def summarise(
 
 def outcome_text(outcome: Mapping[str, Any]) -> str:
     """The predicted outcome: `died = yes`."""
-    if "column" in outcome:
-        return f"{outcome['column']} = {outcome['positive']}"
-    return (
-        f"{outcome['event']} = {outcome['event_of_interest']} until {', '.join(f'{h:g}' for h in outcome['horizons'])}"
-    )
+    from autoprog.cohort import outcome_from_json  # noqa: PLC0415  pydantic, which `import autoprog` does without
+
+    return outcome_from_json(outcome).target.equation
 
 
 def _calibration(ensemble: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -132,13 +132,22 @@ def _of_structured(y: NDArray[Any]) -> Survival:
     return Survival(y[time], y[events[0]])
 
 
+# After words that scikit-learn's checks of estimators ask for.
+_TWO_VALUES = (
+    "y takes two values: who had the outcome, and who had not. Several classes, and numbers such as a length of stay, "
+    "are not supported; compare y with one class or a threshold, as in y > 7"
+)
+
+
 def two_classes(labels: NDArray[Any], positive: object) -> tuple[NDArray[Any], Any]:
     """The two values of an outcome, sorted, and the one whose risk is predicted; raises ValueError."""
+    kind = type_of_target(labels, input_name="y")
+    if kind == "continuous":
+        raise ValueError(f"Unknown label type: continuous. {_TWO_VALUES}")
     check_classification_targets(labels)
     classes = np.unique(labels)
     if len(classes) > 2:
-        kind = type_of_target(labels, input_name="y")
-        msg = f"Only binary classification is supported. The type of the target is {kind}."
+        msg = f"Only binary classification is supported. The type of the target is {kind}. {_TWO_VALUES}"
         raise ValueError(msg)
     if len(classes) < 2:
         msg = f"y holds one class only, {classes.tolist()}: an outcome takes patients with and without it"

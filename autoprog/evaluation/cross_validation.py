@@ -24,17 +24,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Cohort, Target
 from autoprog.evaluation.fitting import (
     fit_along,
     fit_pipeline,
-    get_outcomes,
     has_path,
     is_out_of_bag,
     out_of_bag_risks,
-    predict_risks,
 )
 from autoprog.evaluation.folds import Fold
 from autoprog.evaluation.notes import notes_on_causes, notes_on_columns, notes_on_sizes, recorded_warnings, summarise
@@ -116,6 +113,27 @@ class FoldResult:
     competing: NDArray[np.float32] | None = None
 
 
+def is_of_fold(result: FoldResult, cohort: Cohort, plan: Plan, number: int) -> bool:
+    """Return whether a result has as many risks as its fold has patients; a worker may have made the result up."""
+    n = len(plan.fold(cohort, number).test)
+    shape = cohort.target.empty_risks(n, plan.times).shape
+    of_others = None if cohort.n_causes == 1 else (n, cohort.n_causes - 1, len(cohort.horizons))
+    path = result.path
+    if not np.isfinite(result.score) or not _have_shapes(result, (), shape, of_others):
+        return False
+    if path is None:
+        return True
+    m = len(path.values)
+    return m > 0 and path.scores.shape == path.losses.shape == (m,) and _have_shapes(path, (m,), shape, of_others)
+
+
+def _have_shapes(
+    part: FoldResult | FoldPath, settings: tuple[int, ...], shape: tuple[int, ...], of_others: tuple[int, ...] | None
+) -> bool:
+    competing = None if part.competing is None else part.competing.shape
+    return part.risks.shape == settings + shape and competing == (None if of_others is None else settings + of_others)
+
+
 def at_common_setting(results: Sequence[FoldResult]) -> list[FoldResult]:
     """Move the results of one configuration's folds to the setting that they share, if they have a path."""
     paths = [r.path for r in results if r.path is not None]
@@ -195,7 +213,7 @@ def evaluate_out_of_bag(
     metric = plan.metric_for(cohort)
     with recorded_warnings() as warned:
         pipeline, risks = out_of_bag_risks(configuration, cohort, plan, memory)
-    risks = _checked(risks, has_times=False)
+    risks = _checked(risks, cohort.target)
     notes = [*notes_on_sizes(configuration, plan.shape(cohort)), *warned]
     results = []
     for number in range(plan.n_folds):
@@ -241,9 +259,9 @@ def evaluate_fold(
     metric = plan.metric_for(cohort)
     with recorded_warnings() as warned:
         pipeline = fit_pipeline(configuration, cohort, fold.train, plan, plan.fold_seed(number), memory)
-        told = _predicted(pipeline, cohort.X[fold.test], plan)
-        risks = _checked(told[:, 0] if plan.times else told, has_times=bool(plan.times))
-        score = _finite(metric.score(get_outcomes(cohort)[fold.test], risks), metric.name)
+        told = cohort.target.predict(pipeline, cohort.X[fold.test], plan.times)
+        risks = _checked(cohort.target.of_interest(told), cohort.target)
+        score = _finite(metric.score(cohort.outcomes[fold.test], risks), metric.name)
     scaled = notes_on_causes(told) if cohort.n_causes > 1 else []
     notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, pipeline), *scaled, *warned]
     return FoldResult(score, risks.astype(np.float32), tuple(notes), competing=_competing(told, cohort, plan))
@@ -257,11 +275,10 @@ def _evaluate_along(
     memory: Any,  # noqa: ANN401  joblib's interface, which has no type
 ) -> FoldResult:
     """Evaluate a configuration whose one fit scores many settings."""
-    fold, metric, y = plan.fold(cohort, number), plan.metric_for(cohort), get_outcomes(cohort)
+    fold, metric, y = plan.fold(cohort, number), plan.metric_for(cohort), cohort.outcomes
     with recorded_warnings() as warned:
         along = fit_along(configuration, cohort, fold, plan, plan.fold_seed(number), memory)
-        of_interest = along.risks[:, :, 0] if plan.times else along.risks
-        risks = _checked(of_interest, has_times=bool(plan.times))
+        risks = _checked(cohort.target.of_interest(along.risks), cohort.target)
         scores = np.array([_finite(metric.score(y[fold.test], p), metric.name) for p in risks])
     shape = plan.shape(cohort)
     notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, along.pipeline), *warned]
@@ -269,14 +286,6 @@ def _evaluate_along(
     competing = _competing(along.risks, cohort, plan)
     path = FoldPath(along.values, scores, losses, risks.astype(np.float32), competing)
     return at_common_setting([FoldResult(0.0, path.risks[0], tuple(notes), path)])[0]
-
-
-def _predicted(pipeline: BaseEstimator, X: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
-    """Predict risks, shape = (n,), or those of every cause, shape = (n, n_causes, n_times)."""
-    if not plan.times:
-        return predict_risks(pipeline, X)
-    F: NDArray[np.float64] = pipeline.cumulative_incidence(X, np.array(plan.times))
-    return F
 
 
 def _competing(F: NDArray[np.float64], cohort: Cohort, plan: Plan) -> NDArray[np.float32] | None:
@@ -289,7 +298,7 @@ def _competing(F: NDArray[np.float64], cohort: Cohort, plan: Plan) -> NDArray[np
 
 def _losses(risks: NDArray[np.float64], cohort: Cohort, fold: Fold, plan: Plan) -> NDArray[np.float64]:
     """Losses by which the setting is chosen; they depend on ranking and calibration, whatever the search optimises."""
-    loss, y = plan.loss_for(cohort), get_outcomes(cohort)[fold.test]
+    loss, y = plan.loss_for(cohort), cohort.outcomes[fold.test]
     return np.array([loss.score(y, p) for p in risks])
 
 
@@ -300,11 +309,11 @@ def _finite(score: float, metric: str) -> float:
     return score
 
 
-def _checked(risks: NDArray[np.floating[Any]], *, has_times: bool) -> NDArray[np.float64]:
+def _checked(risks: NDArray[np.floating[Any]], target: Target) -> NDArray[np.float64]:
     if not np.isfinite(risks).all() or risks.min() < 0.0 or risks.max() > 1.0:
         msg = f"the pipeline gave risks outside [0, 1]: from {risks.min()} to {risks.max()}"
         raise ValueError(msg)
-    if has_times and (np.diff(risks, axis=-1) < -_ROUNDING).any():
+    if (np.diff(target.as_curves(risks), axis=-1) < -_ROUNDING).any():
         msg = "the pipeline gave risks that fall with time"
         raise ValueError(msg)
     return risks.astype(np.float64)

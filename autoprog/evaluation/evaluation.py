@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student_t
 
 from autoprog.evaluation.cross_validation import EvaluatedPath
-from autoprog.evaluation.metrics import Metric
+from autoprog.performance.metrics import Metric
 from autoprog.space import Configuration
 
 
@@ -95,6 +95,11 @@ class History:
     def succeeded(self) -> tuple[Evaluation, ...]:
         """Evaluations that have a score."""
         return tuple(e for e in self.evaluations if e.status is Status.SUCCEEDED)
+
+    @property
+    def simple(self) -> Evaluation:
+        """The simple pipeline, which comes first among whatever was evaluated; raises IndexError before it has."""
+        return self.evaluations[0]
 
     def best(self) -> Evaluation | None:
         """Succeeded evaluation with the best score, the earliest among equals."""

@@ -22,24 +22,7 @@ from autoprog.space import (
     Parameter,
     Space,
     build_pipeline,
-    event_times,
 )
-
-
-def get_outcomes(cohort: Cohort) -> NDArray[Any]:
-    """Outcomes for fitting and scoring: 0 and 1, or events with their times (dtype `EVENT_TIMES`)."""
-    return cohort.y if cohort.time is None else event_times(cohort.y, cohort.time)
-
-
-def predict_risks(
-    pipeline: BaseEstimator, X: NDArray[np.float64], times: tuple[float, ...] = ()
-) -> NDArray[np.float64]:
-    """Risks by a pipeline, shape = (n,), or of the event of interest until ascending times, shape = (n, n_times)."""
-    if times:
-        curves: NDArray[np.float64] = pipeline.cumulative_incidence(X, np.array(times))[:, 0]
-        return curves
-    risks: NDArray[np.float64] = pipeline.predict_proba(X)[:, 1]
-    return risks
 
 
 def fit_pipeline(
@@ -72,7 +55,7 @@ def fit_pipeline(
         If the pipeline cannot be fitted.
     """
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
-    X, y = cohort.X[rows], get_outcomes(cohort)[rows]
+    X, y = cohort.X[rows], cohort.outcomes[rows]
     together = _together(cohort, rows)
     if together is None or not isinstance(pipeline, CalibratedRisk | CalibratedIncidence):
         return pipeline.fit(X, y)
@@ -114,7 +97,7 @@ def fit_along(
 ) -> Along:
     """Fit a configuration with a path, whose hyperparameter is the bound, on a fold's training patients."""
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
-    y = get_outcomes(cohort)
+    y = cohort.outcomes
     learnt, others = y[fold.train], y[fold.test]
     if isinstance(pipeline, IncidencePipeline):
         curves = pipeline.fit_path(cohort.X[fold.train], learnt, cohort.X[fold.test], others, np.array(plan.times))
@@ -133,7 +116,7 @@ _OF_ONE_COLUMN = frozenset({"none", "mean", "median", "most_frequent"})
 
 def is_out_of_bag(configuration: Configuration, cohort: Cohort) -> bool:
     """Whether one fit to all patients from `Plan.sample` gives each a risk by members that have not seen him."""
-    if cohort.has_times or cohort.groups is not None:  # rows of one group would see each other
+    if not cohort.target.has_votes or cohort.groups is not None:  # rows of one group would see each other
         return False
     predictor = Space.full().algorithm("prediction", configuration.prediction.algorithm)
     if not predictor.out_of_bag or (predictor.max_patients or cohort.n_rows) < cohort.n_rows:

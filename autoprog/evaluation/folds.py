@@ -29,7 +29,6 @@ from sklearn.model_selection import StratifiedKFold
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation.cache import cached_per_cohort
-from autoprog.space import event_strata
 
 # Kinds whose sizes differ by less than this factor may come in either order.
 _ABOUT_ONE_SIZE = 2.0
@@ -89,36 +88,6 @@ def _dealt(p: NDArray[np.float64], m: NDArray[np.integer], folds: int, rng: np.r
     return turns
 
 
-# With event times: event of interest by the first horizon, by the last and after it; other follow-up beyond the last;
-# censored before it; codes above are competing causes before it.
-_EARLY, _BY_LAST, _LATE, _BEYOND, _LOST = range(5)
-
-
-def outcome_strata(cohort: Cohort, least: int) -> NDArray[np.int64]:
-    """Stratum of every row; strata of fewer than `least` rows are joined to the next, or to the largest."""
-    if cohort.time is None:
-        return event_strata(cohort.y, least)
-    first, last = cohort.horizons[0], cohort.horizons[-1]
-    strata = np.where(cohort.y == 0, _LOST, _LOST + cohort.y.astype(np.int64) - 1)
-    strata[cohort.time > last] = _BEYOND
-    of_interest = cohort.y == 1
-    strata[of_interest] = np.select([cohort.time <= first, cohort.time <= last], [_EARLY, _BY_LAST], _LATE)[of_interest]
-    for small, into in ((_EARLY, _BY_LAST), (_LATE, _BEYOND), (_BEYOND, _LATE)):
-        if (strata == small).sum() < least:
-            strata[strata == small] = into
-    return event_strata(strata, least)
-
-
-def stratified_sample(strata: NDArray[np.int64], size: int, least: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw about `size` rows, ascending, in proportion to the strata, at least `least` (or all) of each."""
-    chosen = []
-    for stratum in np.unique(strata):
-        rows = np.flatnonzero(strata == stratum)
-        wanted = max(round(size * len(rows) / len(strata)), least)
-        chosen.append(rng.choice(rows, min(wanted, len(rows)), replace=False))
-    return np.sort(np.concatenate(chosen))
-
-
 @dataclass(frozen=True, eq=False)
 class Fold:
     """One split of the patients into row numbers of a training and a test part."""
@@ -145,7 +114,7 @@ def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tup
     tuple of tuple of Fold
         `repeats` partitions of `folds` folds each.
     """
-    strata = outcome_strata(cohort, folds)
+    strata = cohort.target.strata(cohort.outcomes, folds)
     partitions = []
     for repeat in range(repeats):
         random_state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])

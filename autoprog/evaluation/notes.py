@@ -133,7 +133,7 @@ def notes_on_sizes(configuration: Configuration, shape: TableShape) -> list[str]
         if most is not None and table.n_patients > most and algorithm.stage in STAGES:
             who = "is fitted on" if algorithm.subsample == "fit" else "fits each member on"
             notes.append(f"{algorithm.key} {who} {most:,} of {table.n_patients:,} {rows}")
-        if is_reduced and shape.times and shape.reduction == "discrete_time" and shape.n_pooled < shape.n_patients:
+        if is_reduced and shape.n_pooled < shape.n_patients:
             part = f"{shape.n_pooled:,} of {shape.n_patients:,}"
             notes.append(f"{algorithm.key} learns from the intervals of {part} patients")
     return notes

@@ -8,10 +8,10 @@ import numpy as np
 
 from autoprog.cohort import Cohort, windowed
 from autoprog.evaluation.cache import cached_per_cohort
-from autoprog.evaluation.event_metrics import ScoringContext, make_event_metric
-from autoprog.evaluation.folds import Fold, make_folds, outcome_strata, stratified_sample
-from autoprog.evaluation.metrics import METRICS, Metric, make_metric
-from autoprog.space import Configuration, Reduction, TableShape, stratified_rows
+from autoprog.evaluation.folds import Fold, make_folds
+from autoprog.performance.event_metrics import ScoringContext, make_event_metric
+from autoprog.performance.metrics import METRICS, Metric, make_metric
+from autoprog.space import Configuration, Reduction, TableShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,11 @@ class Plan:
 
     def metric_for(self, cohort: Cohort) -> Metric:
         """Metric for the patients of this cohort."""
-        if cohort.has_times:
-            return _event_metric(cohort, self.metric, self.times)
-        return make_metric(self.metric, self.thresholds)
+        return _metric(cohort, self.metric, self.times, self.thresholds)
 
     def loss_for(self, cohort: Cohort) -> Metric:
         """Loss that compares settings along a path: log loss or, with event times, integrated Brier score."""
-        return _event_metric(cohort, "integrated_brier", self.times) if cohort.has_times else METRICS["log_loss"]
+        return _metric(cohort, cohort.target.loss, self.times, None)
 
     def sample(self, cohort: Cohort, configuration: Configuration | None = None) -> Cohort:
         """Sample rows for evaluation, keeping the share of events; visits become windows of the configuration."""
@@ -76,9 +74,8 @@ class Plan:
         # Folds of whole groups may differ in size.
         train = [f.train for part in make_folds(cohort, self.folds, self.repeats, self.seed) for f in part]
         # Inner folds do not split groups either, so groups with an outcome are counted.
-        outcomes = (1,) if cohort.has_times else (0, 1)
         holders = [
-            len(np.unique(cohort.groups[rows][cohort.y[rows] == outcome])) for rows in train for outcome in outcomes
+            len(np.unique(cohort.groups[rows][cohort.y[rows] == code])) for rows in train for code in cohort.target.held
         ]
         n_patients = min(len(rows) for rows in train)
         n_periods = round(shape.n_periods * n_patients / shape.n_patients)
@@ -86,7 +83,9 @@ class Plan:
 
 
 @cached_per_cohort
-def _event_metric(cohort: Cohort, name: str, times: tuple[float, ...]) -> Metric:
+def _metric(cohort: Cohort, name: str, times: tuple[float, ...], thresholds: tuple[float, float] | None) -> Metric:
+    if name in METRICS:
+        return make_metric(name, thresholds)
     return make_event_metric(name, ScoringContext.of(cohort, times))
 
 
@@ -97,7 +96,4 @@ def _windowed(cohort: Cohort, window: int) -> Cohort:
 
 @cached_per_cohort
 def _sample(cohort: Cohort, size: int, folds: int, seed: int) -> Cohort:
-    rng = np.random.default_rng([seed, size])
-    if cohort.has_times:
-        return cohort.take(stratified_sample(outcome_strata(cohort, folds), size, folds, rng))
-    return cohort.take(stratified_rows((cohort.y == 1).astype(np.int8), cohort.n_rows, size, rng))
+    return cohort.take(cohort.target.sample(cohort.outcomes, size, folds, np.random.default_rng([seed, size])))

@@ -5,5 +5,16 @@ from autoprog.explanation.importance import InputImportance
 from autoprog.explanation.learning_curve import CurvePoint
 from autoprog.explanation.local_effects import Effect
 from autoprog.explanation.refits import Member
+from autoprog.explanation.typical_patients import FindingContribution, TypicalPatient, TypicalPatients
 
-__all__ = ["CurvePoint", "Effect", "Explanation", "InputImportance", "Member", "explain"]
+__all__ = [
+    "CurvePoint",
+    "Effect",
+    "Explanation",
+    "FindingContribution",
+    "InputImportance",
+    "Member",
+    "TypicalPatient",
+    "TypicalPatients",
+    "explain",
+]

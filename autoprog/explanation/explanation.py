@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, WindowSchema
 from autoprog.endpoints import Endpoint, make_endpoint
 from autoprog.ensemble import Scale
-from autoprog.evaluation import THRESHOLDS, Plan
+from autoprog.evaluation import Plan
 from autoprog.explanation.importance import InputImportance, measure_importance
 from autoprog.explanation.learning_curve import SHARES, CurvePoint, shares_of
 from autoprog.explanation.local_effects import Effect, EffectSums
 from autoprog.explanation.refits import FoldEnsemble, Member, Refitting
+from autoprog.explanation.typical_patients import TypicalPatients, explain_typical_patients
 from autoprog.model import find_columns
+from autoprog.performance import THRESHOLDS
 
 _Floats = NDArray[np.float64]
 
@@ -48,6 +50,8 @@ class Explanation:
         The search's metric, which the learning curve is of.
     learning_curve : tuple of CurvePoint
         Ascending; the last point is of whole training folds.
+    typical : TypicalPatients or None
+        Contributions to the risks of typical patients, who are nobody in the cohort; None for visits.
     """
 
     n_patients: int
@@ -57,6 +61,7 @@ class Explanation:
     effects: tuple[Effect, ...]
     metric: str
     learning_curve: tuple[CurvePoint, ...]
+    typical: TypicalPatients | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON document for the API."""
@@ -67,11 +72,12 @@ class Explanation:
             "importance": [each.to_json() for each in self.importance],
             "effects": [each.to_json() for each in self.effects],
             "learning_curve": {"metric": self.metric, "points": [each.to_json() for each in self.learning_curve]},
+            "typical": None if self.typical is None else self.typical.to_json(),
         }
 
 
 def explain(cohort: Cohort, plan: Plan, members: Sequence[Member], scale: Scale) -> Explanation:
-    """Measure importance and effects of an ensemble's inputs, and its learning curve.
+    """Measure importance and effects of an ensemble's inputs and its learning curve, and explain typical risks.
 
     Every member is refitted to the folds of the plan's first repeat, and to shares of them. The choice of the members
     and of their weights is not repeated, so that the scores are a little too good; the differences between inputs are
@@ -106,11 +112,15 @@ def explain(cohort: Cohort, plan: Plan, members: Sequence[Member], scale: Scale)
     names = [feature.name for feature in (windows.features if windows else sampled.features)]
     found = _Asked(refitting, endpoint, find_columns(sampled.features, windows), with_effects=not visits)
     for number in range(plan.folds):
-        found.ask(refitting.fit(number))
+        fitted = refitting.fit(number)
+        found.ask(fitted)
     q = endpoint.at_horizons(found.P)
     importance = [measure_importance(endpoint, name, q, found.shuffled[j]) for j, name in enumerate(names)]
     order = np.argsort([-each.size for each in importance], kind="stable")
     effects = [found.effects[j].effect() for j in order[:N_EFFECTS]] if not visits else []
+    typical = None
+    if not visits:
+        typical = explain_typical_patients(sampled, q, fitted, endpoint, [int(j) for j in order])
     return Explanation(
         n_patients=sampled.n_rows,
         folds=plan.folds,
@@ -119,6 +129,7 @@ def explain(cohort: Cohort, plan: Plan, members: Sequence[Member], scale: Scale)
         effects=tuple(each for each in effects if each is not None),
         metric=plan.metric,
         learning_curve=_learning_curve(refitting, endpoint, found.P),
+        typical=typical,
     )
 
 
@@ -175,8 +186,7 @@ def _learning_curve(refitting: Refitting, endpoint: Endpoint, whole: _Floats) ->
 
 
 def _no_risks(refitting: Refitting) -> _Floats:
-    times, n = refitting.plan.times, refitting.cohort.n_rows
-    return np.zeros((n, len(times)) if times else n)
+    return refitting.cohort.target.empty_risks(refitting.cohort.n_rows, refitting.plan.times)
 
 
 def _mean_size(refitting: Refitting) -> int:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.endpoints import Endpoint
-from autoprog.validation import Estimate
+from autoprog.performance import Estimate
 
 _Floats = NDArray[np.float64]
 LESS_IS_BETTER = frozenset({"brier"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from autoprog.cohort import Cohort
 from autoprog.ensemble import Scale, average
-from autoprog.evaluation import Plan, fit_pipeline, predict_risks
+from autoprog.evaluation import Plan, fit_pipeline
 from autoprog.space import Configuration
 
 _Floats = NDArray[np.float64]
@@ -43,12 +44,12 @@ class FoldEnsemble:
     test: NDArray[np.intp]  # rows held out
     _fitted: tuple[tuple[float, BaseEstimator, _Floats], ...]  # weight, pipeline, its table of the rows held out
     _scale: Scale
-    _times: tuple[float, ...]
+    _predict: Callable[[BaseEstimator, _Floats], _Floats]
 
     def predict(self, change: Change) -> _Floats:
         """Risks of the changed table of the rows held out, shape = (n_rows,), or (n_rows, n_times)."""
         weights = np.array([weight for weight, _, _ in self._fitted])
-        risks = np.array([predict_risks(pipeline, change(X), self._times) for _, pipeline, X in self._fitted])
+        risks = np.array([self._predict(pipeline, change(X)) for _, pipeline, X in self._fitted])
         return average(weights / weights.sum(), risks, self._scale)
 
 
@@ -79,4 +80,5 @@ class Refitting:
             fitted.append((member.weight, pipeline, cohort.X[fold.test]))
         if not fitted:
             raise ValueError(str(failure)) from failure
-        return FoldEnsemble(fold.test, tuple(fitted), self._scale, self.plan.times)
+        predict = partial(self.cohort.target.predict_risks, times=self.plan.times)
+        return FoldEnsemble(fold.test, tuple(fitted), self._scale, predict)

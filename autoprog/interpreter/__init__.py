@@ -16,8 +16,6 @@ from autoprog.interpreter.rules import (
     RuleSet,
     Stratum,
     StratumProbability,
-    rule_sets_from,
-    rules_document,
 )
 from autoprog.interpreter.strata import STRATUM_NAMES, empty_strata, make_strata, stratum_indices, threshold_faults
 
@@ -43,8 +41,6 @@ __all__ = [
     "make_strata",
     "matching",
     "prior_rule_faults",
-    "rule_sets_from",
-    "rules_document",
     "settled_prior_rules",
     "stratum_indices",
     "threshold_faults",

@@ -43,7 +43,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobResult:
-    """Result of a job; must be picklable."""
+    """Result of a job."""
 
     document: Mapping[str, Any]  # JSON, without NaN and infinities
     files: Mapping[FileKind, bytes] = field(default_factory=dict)  # stored before the job ends

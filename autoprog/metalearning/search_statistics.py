@@ -85,7 +85,7 @@ def learn_statistics(
     observations = observe(history, most=len(history))
     if observations is None or len(history.succeeded) < MIN_SUCCEEDED:
         return None
-    simple = history.evaluations[0]
+    simple = history.simple
     if simple.score is None:
         return None
     with one_thread():

@@ -178,7 +178,7 @@ def warm_start(
     prior = calibrated_prior(target, usable, mode=mode, metric=metric, agnostic=agnostic, form=form)
     weights = dict(prior.cohorts)
     references = reference_pipelines(target, usable, kinds)
-    simple = simple_configuration(kinds, mode) if kinds else None
+    simple = simple_configuration(kinds, usable[0].simple_algorithm) if kinds else None
     return Start(
         portfolio=_portfolio(
             usable,

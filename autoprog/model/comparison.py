@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from autoprog.cohort import Cohort, Visits
-from autoprog.endpoints import make_endpoint
+from autoprog.cohort import Cohort
+from autoprog.endpoints import list_parts, make_endpoint
 from autoprog.errors import Fault
-from autoprog.evaluation import THRESHOLDS
 from autoprog.model.external_validation import (
     check_outcome,
-    horizon_faults,
     other_patients,
     outcome_faults,
 )
 from autoprog.model.model import PrognosticModel
 from autoprog.model.training_overlap import compare_with_training
-from autoprog.space import time_grid
+from autoprog.performance import THRESHOLDS
 
 _MEASURES = ("auc_roc", "auc", "brier", "brier_skill", "expected_observed", "slope")
 
@@ -63,13 +61,13 @@ def compare_models(
     for each in (model, other):
         check_outcome(each, cohort, "a comparison")
     horizons = tuple(h for h in model.horizons if h in other.horizons)
-    faults = horizon_faults(horizons, cohort) if cohort.has_times else outcome_faults(cohort)
-    if bool(model.horizons) != bool(horizons):
+    faults = outcome_faults(horizons, cohort)
+    if set(model.outcome.target.places).isdisjoint(other.outcome.target.places):
         theirs = ", ".join(f"{h:g}" for h in other.horizons)
         faults.append(Fault("/other_model_id", f"the models share no horizon: the other model has {theirs}"))
     patients = [other_patients(each, cohort, faults) for each in (model, other)]
-    taken = _until(cohort, horizons)
-    endpoint = make_endpoint(taken, time_grid(taken) if taken.has_times else (), thresholds)
+    taken = replace(cohort, outcome=cohort.outcome.until(horizons))
+    endpoint = make_endpoint(taken, taken.time_grid, thresholds)
     P, Q = (each.risks(of, endpoint.times) for of, each in zip((model, other), patients, strict=True))
     measured = [_by_horizon(endpoint.validation(risks, None, seed)) for risks in (P, Q)]
     gains = endpoint.gains(endpoint.at_horizons(P), endpoint.at_horizons(Q))
@@ -95,17 +93,8 @@ def compare_models(
     }
 
 
-def _until(cohort: Cohort, horizons: tuple[float, ...]) -> Cohort:
-    """The cohort with the horizons that both models have."""
-    if cohort.time_to_event is None:
-        return cohort
-    event = replace(cohort.time_to_event, horizons=horizons)
-    outcome = cohort.outcome
-    return replace(cohort, outcome=replace(outcome, of=event) if isinstance(outcome, Visits) else event)
-
-
 def _by_horizon(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    parts = [each["performance"] for each in document.get("horizons") or ()] or [document["performance"]]
+    parts = [part["performance"] for _, part in list_parts(document)]
     return [{name: _measure(part, name) for name in _MEASURES if name in part} for part in parts]
 
 

@@ -16,16 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Cohort, Feature, Visits, align, windowed
-from autoprog.cohort.follow_up import horizon_fault
+from autoprog.cohort import Cohort, Feature, align, windowed
 from autoprog.endpoints import CauseRisks, Endpoint, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import THRESHOLDS, get_outcomes
 from autoprog.model.model import PrognosticModel
 from autoprog.model.prediction import Table, build_prediction
 from autoprog.model.training_overlap import compare_with_training
-from autoprog.space import time_grid
-from autoprog.validation import usual_subgroups
+from autoprog.performance import THRESHOLDS, usual_subgroups
 
 _POINTER = "/cohort_id"
 
@@ -45,53 +42,36 @@ class ExternalCohort:
 
     def endpoint(self, thresholds: tuple[float, float] = THRESHOLDS) -> Endpoint:
         """The outcome, with a grid of times where it has some."""
-        return make_endpoint(self.cohort, time_grid(self.cohort) if self.cohort.has_times else (), thresholds)
+        return make_endpoint(self.cohort, self.cohort.time_grid, thresholds)
 
     def risks(self, model: PrognosticModel, times: Sequence[float]) -> NDArray[np.float64]:
         """The model's risks until some times, shape = (n_rows, n_times), or (n_rows,) where there are none."""
-        return build_prediction(model, self.table, times or None).risks
+        return build_prediction(model, self.table, times).risks
 
     def causes(self, model: PrognosticModel) -> CauseRisks | None:
         """Risks of the model's causes, and the outcomes in its codes; None where nothing competes."""
         # The cohort's event of interest stands for the model's, whatever its value; a cause that the model does not
         # know has the code after its last.
-        event = model.time_to_event
-        if event is None or event.n_causes == 1:
+        if model.outcome.target.n_causes == 1:
             return None
-        names, here = event.causes, self.cohort.time_to_event
-        others = () if here is None else here.causes[1:]
+        names, others = model.outcome.target.causes, self.cohort.target.causes[1:]
         known = [names.index(name, 1) + 1 if name in names[1:] else len(names) + 1 for name in others]
-        y = get_outcomes(self.cohort).copy()
+        y = self.cohort.outcomes.copy()
         y["event"] = np.array([0, 1, *known])[y["event"]]
-        return CauseRisks(model.causes(self.table), y, tuple(names))
+        return CauseRisks(model.causes(self.table), y, names)
 
 
 def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:
     """Refuse a cohort of another mode, or one with labels where the model has times, or the reverse, at the visits."""
-    if cohort.mode != (mode := _mode(model)):
-        detail = f"{use} of this model takes a cohort of mode {mode}; this one is of mode {cohort.mode}"
-    elif cohort.has_times != bool(model.horizons):
-        kinds = ("labels", "times to an event")
-        here, wanted = kinds[cohort.has_times], kinds[bool(model.horizons)]
-        detail = f"{use} of this model takes visits with {wanted}; those of this cohort have {here}"
+    here, wanted = cohort.outcome, model.outcome
+    if here.mode != wanted.mode:
+        detail = f"{use} of this model takes a cohort of mode {wanted.mode}; this one is of mode {here.mode}"
+    elif type(here.target) is not type(wanted.target):
+        of_model, of_cohort = wanted.target.plural, here.target.plural
+        detail = f"{use} of this model takes visits with {of_model}; those of this cohort have {of_cohort}"
     else:
         return
     raise InvalidInputError([Fault(_POINTER, detail)])
-
-
-def horizon_faults(horizons: Sequence[float], cohort: Cohort) -> list[Fault]:
-    """Faults for horizons of a model beyond the cohort's follow-up; with visits a patient counts once."""
-    if cohort.time is None:
-        return []
-    followed, events = cohort.time, cohort.time[cohort.y == 1]
-    if cohort.visits is not None:
-        patient = np.unique(cohort.visits.patient, return_inverse=True)[1]
-        followed, events = np.full((2, cohort.n_patients), [[0.0], [np.inf]])
-        np.maximum.at(followed, patient, cohort.time)
-        np.minimum.at(events, patient[cohort.y == 1], cohort.time[cohort.y == 1])
-        events = events[np.isfinite(events)]
-    reasons = (horizon_fault(h, followed, events) for h in horizons)
-    return [Fault(_POINTER, f"the model's horizon {reason}") for reason in reasons if reason]
 
 
 def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> ExternalCohort:
@@ -104,11 +84,7 @@ def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Faul
         raise InvalidInputError([*error.faults, *faults]) from None
     if faults:
         raise InvalidInputError(list(faults))
-    outcome = cohort.outcome
-    if cohort.time_to_event is not None:
-        event = replace(cohort.time_to_event, horizons=model.horizons)
-        outcome = replace(outcome, of=event) if isinstance(outcome, Visits) else event
-    cohort = replace(cohort, outcome=outcome)
+    cohort = replace(cohort, outcome=cohort.outcome.until(model.horizons))
     X = aligned[: cohort.n_rows]
     if model.windows is None:
         return ExternalCohort(cohort, X, X)
@@ -118,12 +94,6 @@ def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Faul
     taken = replace(cohort, features=model.inputs, X=X, visits=visits)
     lengths = sorted({member.window or 1 for member in model.members})
     return ExternalCohort(cohort, X, {w: windowed(taken, w, model.windows).X for w in lengths})
-
-
-def _mode(model: PrognosticModel) -> str:
-    if isinstance(model.outcome, Visits):
-        return "temporal"
-    return "survival" if model.horizons else "classification"
 
 
 # Shares above which to warn: values outside the training range, and additional missing values.
@@ -167,9 +137,6 @@ class FeatureShift:
         return doubts
 
 
-_MIN_OF_EACH = 2
-
-
 def external_validation(
     model: PrognosticModel,
     cohort: Cohort,
@@ -208,8 +175,8 @@ def external_validation(
         with or without the outcome (at a horizon), or unknown subgroup features.
     """
     check_outcome(model, cohort, "a validation")
-    faults = horizon_faults(model.horizons, cohort) if cohort.has_times else outcome_faults(cohort)
-    others = other_patients(model, cohort, [*faults, *_subgroup_faults(cohort, subgroups)])
+    faults = [*outcome_faults(model.horizons, cohort), *_subgroup_faults(cohort, subgroups)]
+    others = other_patients(model, cohort, faults)
     names = usual_subgroups(cohort.features) if subgroups is None else tuple(subgroups)
     endpoint = others.endpoint(thresholds)
     P = others.risks(model, endpoint.times)
@@ -227,14 +194,9 @@ def external_validation(
     }
 
 
-def outcome_faults(cohort: Cohort) -> list[Fault]:
-    """Faults of a cohort with too few patients with or without the outcome."""
-    events = int(cohort.y.sum())
-    if min(events, cohort.n_rows - events) >= _MIN_OF_EACH:
-        return []
-    wanted = f"at least {_MIN_OF_EACH} must have it, and {_MIN_OF_EACH} not"
-    of = "patients" if cohort.visits is None else "visits"
-    return [Fault("/cohort_id", f"of {cohort.n_rows} {of} {events} have the outcome; {wanted}")]
+def outcome_faults(horizons: Sequence[float], cohort: Cohort) -> list[Fault]:
+    """Faults of a cohort with too few outcomes, or too short a follow-up, for a model's horizons."""
+    return [Fault(_POINTER, detail) for detail in make_endpoint(cohort).validation_faults(horizons)]
 
 
 def _subgroup_faults(cohort: Cohort, subgroups: Sequence[str] | None) -> list[Fault]:

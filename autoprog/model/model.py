@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Feature, Outcome, TimeToEvent, Visits, WindowSchema
+from autoprog.cohort import Feature, Outcome, TimeToEvent, WindowSchema
 from autoprog.ensemble import Scale
 from autoprog.interpreter import RuleSet
 from autoprog.model.contributions import Contributions, find_columns, remove_each
@@ -82,13 +82,12 @@ class PrognosticModel:
     @property
     def time_to_event(self) -> TimeToEvent | None:
         """Event with follow-up; None for an outcome without a time."""
-        outcome = self.outcome.of if isinstance(self.outcome, Visits) else self.outcome
-        return outcome if isinstance(outcome, TimeToEvent) else None
+        return self.outcome.target.time_to_event
 
     @property
     def horizons(self) -> tuple[float, ...]:
         """Times until which risks are given, ascending; empty for an outcome without a time."""
-        return self.time_to_event.horizons if self.time_to_event else ()
+        return self.outcome.target.horizons
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -137,9 +136,7 @@ class PrognosticModel:
         ValueError
             If the outcome has no time.
         """
-        if not self.horizons:
-            msg = "the outcome has no time"
-            raise ValueError(msg)
+        self.outcome.target.require_times()
         return build_prediction(self, X, times).risks
 
     def causes(self, X: Table) -> NDArray[np.float64]:

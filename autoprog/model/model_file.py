@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autoprog.cohort import Feature, WindowSchema, outcome_from_json, outcome_to_json
+from autoprog.endpoints import rule_sets_from, rules_document
 from autoprog.errors import ArtifactError
-from autoprog.interpreter import rule_sets_from, rules_document
 from autoprog.model.members import Member, ModelMetadata
 from autoprog.model.serialization import keeps_patients, pack, unpack
 from autoprog.validation import FeatureDistribution, PatientIntervals, Recalibration
@@ -73,8 +73,7 @@ def read_model(kind: type[Model], content: bytes, *, lazily: bool = False) -> Mo
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error
-    answers = "cumulative_incidence" if model.horizons else "predict_proba"
-    if not lazily and not all(hasattr(member.estimator, answers) for member in model.members):
+    if not lazily and not all(hasattr(member.estimator, model.outcome.target.answers) for member in model.members):
         raise ArtifactError("a member of the model's file is no fitted pipeline for its outcome")
     return model
 

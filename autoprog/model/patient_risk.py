@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Visits, encode_patients, encode_visits
+from autoprog.cohort import encode_patients, encode_visits
 from autoprog.interpreter import matching, stratum_indices
 from autoprog.model.contributions import Contribution, list_contributions
 from autoprog.model.prediction import EnsemblePrediction, Table, build_prediction
@@ -43,6 +43,11 @@ class HorizonRisk:
     stratum: str
     causes: Mapping[str, float]
     interval: Bounds | None = None
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The horizon, as a cell of a table."""
+        return (f"{self.horizon:g}",)
 
     def to_json(self) -> dict[str, Any]:
         """JSON document for the API."""
@@ -98,6 +103,16 @@ class PatientRisk:
     widened_most_by: WideningValue | None = None
     contributions: tuple[Contribution, ...] | None = None
 
+    @property
+    def place(self) -> tuple[str, ...]:
+        """No cell: the risk is of no horizon, or of the only one."""
+        return ()
+
+    @property
+    def parts(self) -> Sequence[HorizonRisk | PatientRisk]:
+        """Risks by horizon; for an outcome without a time this one."""
+        return list(self.horizons) or [self]
+
     def to_json(self) -> dict[str, Any]:
         """JSON document for the API."""
         return {
@@ -120,23 +135,17 @@ def predictions(
     risks = _predict_encoded(model, X, warnings)
     if not explain:
         return risks
-    causes = model.time_to_event.causes if model.time_to_event else ()
-    found = list_contributions(model.contributions(X), causes, model.horizons)
+    found = list_contributions(model.contributions(X), model.outcome.target.causes, model.horizons)
     return [replace(risk, contributions=each) for risk, each in zip(risks, found, strict=True)]
 
 
 def _predict_encoded(model: PrognosticModel, X: Table, warnings: Sequence[tuple[str, ...]]) -> list[PatientRisk]:
     answer = build_prediction(model, X, bounds=True)
-    bounds = answer.bounds
     rules, widest = _matching(model, answer.X), _widening(model, answer)
-    if not model.horizons:
-        names = _strata(model, 0, answer.risks)
-        intervals = [None] * len(rules) if bounds is None else [_ends(each) for each in bounds]
-        rows = zip(answer.risks.tolist(), names, rules, warnings, intervals, strict=True)
-        return [PatientRisk(*row, widened_most_by=value) for row, value in zip(rows, widest, strict=True)]
-    strata = [_strata(model, k, answer.risks[:, k]) for k in range(len(model.horizons))]
+    risks = model.outcome.target.as_curves(answer.risks)
+    strata = [_strata(model, k, risks[:, k]) for k in range(len(model.rule_sets))]
     return [
-        _at_one_horizon(_at_horizons(model, i, answer, strata, bounds), rules[i], warnings[i], widest[i])
+        _assemble(_at_places(model, i, answer, risks, strata), model.horizons, rules[i], warnings[i], widest[i])
         for i in range(len(rules))
     ]
 
@@ -144,7 +153,7 @@ def _predict_encoded(model: PrognosticModel, X: Table, warnings: Sequence[tuple[
 def _encoded(
     model: PrognosticModel, patients: Sequence[Mapping[str, object]]
 ) -> tuple[Table, tuple[tuple[str, ...], ...]]:
-    if model.windows is None or not isinstance(model.outcome, Visits):
+    if model.windows is None:
         encoded = encode_patients(model.features, patients)
         return encoded.X, encoded.warnings
     lengths = sorted({member.window or 1 for member in model.members})
@@ -177,44 +186,53 @@ def _source(column: str, names: Sequence[str]) -> str:
     return next((name for name in names if column.startswith(f"{name} (")), column)
 
 
+class _AtPlace(NamedTuple):
+    """Risk at a horizon, or of an outcome without a time."""
+
+    risk: float
+    stratum: str
+    causes: dict[str, float]
+    interval: Bounds | None
+
+
 def _strata(model: PrognosticModel, k: int, risks: NDArray[np.float64]) -> list[str]:
     strata = model.rule_sets[k].strata
     return [strata[place].name for place in stratum_indices(strata, risks)]
 
 
-def _at_horizons(
+def _at_places(
     model: PrognosticModel,
     i: int,
     answer: EnsemblePrediction,
+    risks: NDArray[np.float64],
     strata: Sequence[Sequence[str]],
-    bounds: NDArray[np.float64] | None,
-) -> tuple[HorizonRisk, ...]:
-    event, F = model.time_to_event, answer.causes
-    assert event is not None  # noqa: S101  called only for models with horizons
-    assert F is not None  # noqa: S101  as above
-    return tuple(
-        HorizonRisk(
-            horizon=horizon,
-            risk=float(answer.risks[i, k]),
-            stratum=strata[k][i],
-            causes=dict(zip(event.causes, F[i, :, k].tolist(), strict=True)),
-            interval=None if bounds is None else _ends(bounds[i, k]),
+) -> list[_AtPlace]:
+    names, F = model.outcome.target.causes, answer.causes
+    bounds = None if answer.bounds is None else answer.bounds[i].reshape(-1, 2)
+    return [
+        _AtPlace(
+            risk,
+            strata[k][i],
+            {} if F is None else dict(zip(names, F[i, :, k].tolist(), strict=True)),
+            None if bounds is None else _ends(bounds[k]),
         )
-        for k, horizon in enumerate(event.horizons)
-    )
+        for k, risk in enumerate(risks[i].tolist())
+    ]
 
 
-def _at_one_horizon(
-    horizons: tuple[HorizonRisk, ...],
+def _assemble(
+    places: Sequence[_AtPlace],
+    horizons: Sequence[float],
     rules: tuple[int, ...],
     warnings: tuple[str, ...],
     widest: WideningValue | None,
 ) -> PatientRisk:
     """Assemble a patient's risks; the risk of a single horizon is also the overall risk."""
-    if len(horizons) > 1:
-        return PatientRisk(None, None, rules, warnings, horizons=horizons, widened_most_by=widest)
-    (only,) = horizons
-    return PatientRisk(only.risk, only.stratum, rules, warnings, only.interval, horizons, widest)
+    of_horizons = tuple(HorizonRisk(horizon, *each) for horizon, each in zip(horizons, places, strict=False))
+    if len(places) > 1:
+        return PatientRisk(None, None, rules, warnings, horizons=of_horizons, widened_most_by=widest)
+    (only,) = places
+    return PatientRisk(only.risk, only.stratum, rules, warnings, only.interval, of_horizons, widest)
 
 
 def _ends(interval: NDArray[np.float64]) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Feature
 from autoprog.ensemble import average
-from autoprog.evaluation import compute_logit, predict_risks
+from autoprog.performance import compute_logit
 from autoprog.validation import mixture_bounds, shares_of_variance, with_competing
 
 if TYPE_CHECKING:
@@ -109,32 +110,24 @@ def _told(
 ) -> _Told:
     longest = tables[max(tables)]
     rows = [tables.get(m.window or 0, longest) for m in model.members]
-    if not model.horizons:
-        # XGBoost answers in float32.
-        p = np.array(
-            [predict_risks(m.estimator, x) for m, x in zip(model.members, rows, strict=True)], dtype=np.float64
-        )
-        averaged = np.clip(average(model.weights, p, model.scale), 0.0, 1.0)
-        causes, risks = None, model.recalibration.apply(averaged)
-    else:
-        t = np.array(model.horizons if times is None else times)
-        F = np.array([m.estimator.cumulative_incidence(x, t) for m, x in zip(model.members, rows, strict=True)])
-        p = F[:, :, 0]
-        averaged = np.clip(average(model.weights, p, model.scale), 0.0, 1.0)
-        risks = model.recalibration.apply(averaged)
-        causes = with_competing(average(model.weights, F, "risk"), risks, model.competing)
+    target, w = model.outcome.target, model.weights
+    until = model.horizons if times is None else times
+    # XGBoost answers in float32.
+    F = np.array(
+        [target.predict(m.estimator, x, until) for m, x in zip(model.members, rows, strict=True)], dtype=np.float64
+    )
+    p = target.of_interest(F)
+    averaged = np.clip(average(w, p, model.scale), 0.0, 1.0)
+    risks = model.recalibration.apply(averaged)
+    causes = target.by_cause(average(w, F, "risk"), risks, partial(with_competing, maps=model.competing))
     if not spread:
         return _Told(risks, causes, None, None)
-    arguments = (model.weights, averaged, model.recalibration)
-    if not model.horizons:
-        found = model.intervals[0].spread(longest, p, *arguments)
-    else:
-        found = np.column_stack(
-            [
-                each.spread(longest, p[:, :, k], model.weights, averaged[:, k], model.recalibration)
-                for k, each in enumerate(model.intervals)
-            ]
-        )
+    curves, mean = target.as_curves(p), target.as_curves(averaged)
+    spreads = [
+        each.spread(longest, curves[..., k], w, mean[..., k], model.recalibration)
+        for k, each in enumerate(model.intervals)
+    ]
+    found = target.from_curves(np.stack(spreads, axis=-1))
     # The centre is the risk itself: only the spread uses the clipped average.
     return _Told(risks, causes, compute_logit(risks), found)
 

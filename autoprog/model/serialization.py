@@ -116,6 +116,14 @@ def dump_estimator(estimator: Any) -> bytes:  # noqa: ANN401  scikit-learn has n
     return pack(_canonical(unpack(content)), compress=True)
 
 
+def check_estimator(content: bytes) -> None:
+    """Raise ArtifactError for what cannot be a file of `dump_estimator`; `load_estimator` checks the types in it."""
+    check_bounds(content)
+    with _damage_named(), ZipFile(BytesIO(content)) as archive:
+        if _SCHEMA not in archive.namelist() or not isinstance(json.loads(archive.read(_SCHEMA)), dict):
+            raise ArtifactError("the archive is no fitted pipeline")
+
+
 def load_estimator(content: bytes) -> Any:  # noqa: ANN401  as above
     """Read what `dump_estimator` wrote; raises ArtifactError if it is damaged, too large or has a type not allowed."""
     # MissingPackageError if a library is not installed.

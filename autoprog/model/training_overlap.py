@@ -58,8 +58,7 @@ def _rows(cohort: Cohort, names: Sequence[str]) -> list[bytes]:
     places = {feature.name: j for j, feature in enumerate(cohort.features)}
     columns = [_texts(cohort, places[name]) for name in names]
     columns.append(np.where(cohort.y == 1, b"1", b"0"))
-    if cohort.time is not None:
-        columns.append(np.array([repr(float(t)).encode() for t in cohort.time]))
+    columns += [np.array([repr(float(t)).encode() for t in cohort.outcomes["time"]]) for _ in cohort.target.timed_by]
     return [b"\0".join(map(bytes, row)) for row in zip(*columns, strict=True)]
 
 

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.endpoints import Endpoint
+from autoprog.endpoints import Endpoint, make_endpoint
 from autoprog.errors import Fault
 from autoprog.interpreter import ObservedOutcome, PriorRule, RuleSet, explain
-from autoprog.model.external_validation import ExternalCohort, check_outcome, horizon_faults, other_patients
+from autoprog.model.external_validation import ExternalCohort, check_outcome, other_patients
 from autoprog.model.model import PrognosticModel
 from autoprog.validation import IDENTITY, Recalibration, recalibration_covariance
 
@@ -59,7 +59,8 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
         `MIN_EVENTS` patients with, or without, the outcome (with event times, until the last horizon).
     """
     check_outcome(model, cohort, "a recalibration")
-    others = other_patients(model, cohort, [*horizon_faults(model.horizons, cohort), *_faults(model, cohort)])
+    faults = make_endpoint(cohort).update_faults(model.horizons, MIN_EVENTS)
+    others = other_patients(model, cohort, [Fault("/cohort_id", detail) for detail in faults])
     p, endpoint, slope = model.risks(others.table), others.endpoint(), method == "intercept_and_slope"
     step = endpoint.fit_update(others.risks(model, endpoint.times), slope=slope)
     former = model.recalibration
@@ -97,25 +98,10 @@ def _rules(
     cohort: Cohort,
     risks: NDArray[np.float64],
     horizon: float | None,
-    observed: ObservedOutcome | None,
+    observed: ObservedOutcome,
     seed: int,
 ) -> RuleSet:
     brought = [PriorRule(rule.conditions, rule.stratum, rule.prior) for rule in former.rules if rule.prior]
     return explain(
         cohort, risks, former.strata, seed, prior_rules=brought, observed=observed, horizon=horizon, source=_SOURCE
     )
-
-
-def _faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
-    with_it = cohort.y == 1
-    until = ""
-    if cohort.time is not None:
-        with_it &= cohort.time <= model.horizons[-1]
-        until = f" until the model's horizon {model.horizons[-1]:g}"
-    events = int(with_it.sum())
-    fewer = min(events, cohort.n_rows - events)
-    if fewer >= MIN_EVENTS:
-        return []
-    of = "patients" if cohort.visits is None else "visits"
-    what = "have the outcome" if fewer == events else "do not have the outcome"
-    return [Fault("/cohort_id", f"only {fewer} {of} {what}{until}; a recalibration takes at least {MIN_EVENTS}")]

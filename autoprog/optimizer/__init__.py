@@ -2,7 +2,7 @@
 
 from autoprog.optimizer._base import Optimizer, Proposal
 from autoprog.optimizer.decomposition import Decomposition
-from autoprog.optimizer.initial import Start, simple_algorithm
+from autoprog.optimizer.initial import Start
 from autoprog.optimizer.options import Acquisition, Aim, Counts, Decompositions, OptimizerOptions, Outputs, Preset, Stop
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.presets import PRESETS, make_optimizer
@@ -23,5 +23,4 @@ __all__ = [
     "Start",
     "Stop",
     "make_optimizer",
-    "simple_algorithm",
 ]

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Mode
+from autoprog.cohort import Binary
 from autoprog.optimizer.encoding import Encoding
 from autoprog.space import STAGES, Configuration, PipelineKind, TableShape, predicted_seconds
 
-# The usual baseline of a clinical prediction model; a search that evaluates it cannot end far below it.
-SIMPLE_PIPELINE = ("median", "none", "logistic_regression", "none")
-SIMPLE_SURVIVAL_PIPELINE = ("median", "none", "cox", "none")
-
 _PREDICTION = STAGES.index("prediction")
+# The usual baseline of a clinical prediction model; a search that evaluates it cannot end far below it.
+SIMPLE_PIPELINE = ("median", "none", Binary.simple_predictor, "none")
+
 # Draws of hyperparameters before a kind counts as exhausted.
 _TRIES = 20
 
 
-def simple_configuration(kinds: Sequence[PipelineKind], mode: Mode = "classification") -> Configuration:
-    """The simple pipeline with default hyperparameters, or the valid kind nearest to it."""
-    wanted = SIMPLE_SURVIVAL_PIPELINE if mode == "survival" else SIMPLE_PIPELINE
+def simple_configuration(kinds: Sequence[PipelineKind], predictor: str = SIMPLE_PIPELINE[_PREDICTION]) -> Configuration:
+    """The simple pipeline of a prediction algorithm, at its defaults, or the valid kind nearest to it."""
+    imputation, features, _, calibration = SIMPLE_PIPELINE
+    wanted = (imputation, features, predictor, calibration)
 
     # The prediction algorithm counts first, then the number of stages; ties go to the registry's order.
     def agreement(kind: PipelineKind) -> tuple[bool, int]:
@@ -33,11 +33,6 @@ def simple_configuration(kinds: Sequence[PipelineKind], mode: Mode = "classifica
         return same[_PREDICTION], sum(same)
 
     return Configuration(*(a.default_step() for a in max(kinds, key=agreement)))
-
-
-def simple_algorithm(mode: Mode) -> str:
-    """Name the simple pipeline's prediction algorithm; a search's space may lack it."""
-    return (SIMPLE_SURVIVAL_PIPELINE if mode == "survival" else SIMPLE_PIPELINE)[_PREDICTION]
 
 
 def cheaper_half(kinds: Sequence[PipelineKind], shape: TableShape) -> tuple[PipelineKind, ...]:

@@ -23,7 +23,7 @@ class RandomSearch:
     def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> None:
         self._encoding = Encoding(space)
         self._kinds = space.valid_kinds(shape)
-        self._first = (simple_configuration(self._kinds, shape.mode),)
+        self._first = (simple_configuration(self._kinds, shape.simple_predictor),)
         # The surrogate only judges: the baseline uses no earlier cohorts.
         self._judge = StructuredOptimizer(space, shape, options, start)
 

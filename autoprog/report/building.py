@@ -13,6 +13,7 @@ from autoprog.report.model_card import model_card_section
 from autoprog.report.phrases import plural
 from autoprog.report.probast import probast_section
 from autoprog.report.run import Document, ReportedRun
+from autoprog.report.sections.contributions import contributions_section
 from autoprog.report.sections.explanation import explanation_section
 from autoprog.report.sections.first import first_section
 from autoprog.report.sections.patients import characteristics_section, flow_section, missing_section
@@ -65,6 +66,7 @@ def build_report(run: ReportedRun, description: CohortDescription | None = None)
         instability_section(run),
         rules_section(run),
         explanation_section(run),
+        contributions_section(run),
         specification_section(run),
         leaderboard_section(run),
         software_section(run),

@@ -96,11 +96,7 @@ def _not_for(run: ReportedRun) -> str:
             "treatment would change."
         ),
     ]
-    if run.has_times:
-        parts.append(f"Times after the last horizon, {run.horizons[-1]:g} ({run.time_unit}).")
-    if run.has_visits:
-        parts.append("Patients whose earlier visits are unknown, where these would matter.")
-    return " ".join(parts)
+    return " ".join([*parts, *run.kind.limits(run), *run.words.limits])
 
 
 def _groups(run: ReportedRun) -> str | None:

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
+from autoprog.endpoints import list_parts
+from autoprog.report.kinds import OutcomeWords, Rows, read_words, times_of
 from autoprog.report.phrases import listed, plural, quoted
 
 Document = Mapping[str, Any]
-Kind = Literal["binary", "event_times", "visit_labels", "visit_events"]
 
 
 @dataclass(frozen=True)
@@ -56,33 +57,24 @@ class ReportedRun:
         return found
 
     @cached_property
-    def kind(self) -> Kind:
-        """Kind of outcome."""
-        if "patient" in self.outcome:
-            return "visit_labels" if "column" in self.outcome else "visit_events"
-        return "binary" if "column" in self.outcome else "event_times"
+    def kind(self) -> OutcomeWords:
+        """Words for the kind of outcome."""
+        return read_words(self.outcome)[0]
 
-    @property
-    def has_times(self) -> bool:
-        """Whether patients are followed up for an event."""
-        return self.kind in ("event_times", "visit_events")
-
-    @property
-    def has_visits(self) -> bool:
-        """Whether a row is a visit."""
-        return self.kind in ("visit_labels", "visit_events")
+    @cached_property
+    def words(self) -> Rows:
+        """Words for rows."""
+        return read_words(self.outcome)[1]
 
     @property
     def competing(self) -> Sequence[str]:
         """Competing causes, by their values in the file."""
-        return self.outcome.get("competing") or () if self.has_times else ()
+        return self.outcome.get("competing") or ()
 
     @property
     def horizons(self) -> tuple[float, ...]:
         """Horizons of event times, or of visits; none for a binary outcome of patients."""
-        if "horizons" in self.outcome:
-            return tuple(self.outcome["horizons"])
-        return (self.outcome["horizon"],) if self.has_visits else ()
+        return tuple(times_of(self.outcome))
 
     @property
     def time_unit(self) -> str:
@@ -102,16 +94,12 @@ class ReportedRun:
         label = self.outcome.get("label")
         if label:
             return str(label)
-        if self.has_times:
-            return quoted(f"{self.outcome['event']} = {self.outcome['event_of_interest']}")
-        return quoted(f"{self.outcome['column']} = {self.outcome['positive']}")
+        return quoted(f"{self.outcome[self.kind.column]} = {self.outcome[self.kind.value]}")
 
     @property
     def outcome_with_horizon(self) -> str:
         """The outcome and the time within which it is predicted."""
-        if self.has_visits:
-            return f"{self.outcome_text} within {self.horizons_text} after a visit"
-        return f"{self.outcome_text} by {self.horizons_text}" if self.has_times else self.outcome_text
+        return f"{self.outcome_text}{self.words.until(self)}"
 
     @property
     def n_patients(self) -> int:
@@ -131,9 +119,7 @@ class ReportedRun:
     @property
     def n_with_outcome(self) -> int:
         """Patients with the outcome; of labelled visits, visits."""
-        if self.has_times:
-            return int(self.cohort["follow_up"]["events"][self.outcome["event_of_interest"]])
-        return round(float(self.cohort["event_rate"]) * self.n_rows)
+        return self.kind.n_with_outcome(self)
 
     @property
     def features(self) -> Sequence[Document]:
@@ -179,9 +165,7 @@ class ReportedRun:
     @property
     def instability(self) -> Document | None:
         """Instability; for event times at the last horizon."""
-        if self.horizon_documents:
-            return self.horizon_documents[-1].get("instability")
-        return self.ensemble.get("instability")
+        return list_parts(self.ensemble)[-1][1].get("instability")
 
     @property
     def subgroups(self) -> Sequence[Document]:
@@ -212,9 +196,7 @@ class ReportedRun:
     @property
     def grouped_by(self) -> str | None:
         """What is never split over folds, in words."""
-        if self.has_visits:
-            return "visits of a patient"
-        return "patients of a group" if self.origin.get("n_groups") else None
+        return self.words.kept_together(self)
 
     @property
     def sample_size(self) -> Document:
@@ -225,8 +207,7 @@ class ReportedRun:
     @property
     def rows_text(self) -> str:
         """Number of patients, and of visits if a row is one."""
-        patients = plural(self.n_patients, "patient")
-        return f"{patients} with {plural(self.n_rows, 'visit')}" if self.has_visits else patients
+        return f"{plural(self.n_patients, 'patient')}{self.words.with_visits(self.n_rows)}"
 
     @cached_property
     def kinds_of_features(self) -> str:

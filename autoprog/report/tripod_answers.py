@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from autoprog.report import sentences as say
-from autoprog.report.phrases import algorithm_name, listed, percent, plural, quoted
+from autoprog.report.phrases import algorithm_name, listed, percent, plural
 from autoprog.report.run import Document, ReportedRun
 
 
@@ -95,7 +95,7 @@ def _predictor_names(run: ReportedRun) -> str:
 
 
 def _prognostic(run: ReportedRun) -> Found:
-    return "The model is prognostic: it predicts an event after the moment of prediction." if run.has_times else None
+    return run.kind.if_timed("The model is prognostic: it predicts an event after the moment of prediction.")
 
 
 def _preparation(run: ReportedRun) -> str:
@@ -107,18 +107,11 @@ def _same_preparation(_: ReportedRun) -> str:
 
 
 def _analysed_outcome(run: ReportedRun) -> str:
-    outcome = run.outcome
-    if not run.has_times:
-        return f"{quoted(outcome['column'])}: {outcome['positive']} is the outcome, {outcome['negative']} its absence."
-    text = (
-        f"{quoted(outcome['event'])} with the time {quoted(outcome['time'])}: {outcome['event_of_interest']} is the "
-        f"event, {outcome['censored']} censoring"
-    )
-    return f"{text}, and {listed(list(run.competing))} competing." if run.competing else f"{text}."
+    return run.kind.definition(run.outcome)
 
 
 def _horizon(run: ReportedRun) -> Found:
-    return f"The outcome is predicted within {run.horizons_text}." if run.horizons else None
+    return next((f"The outcome is predicted within {run.horizons_text}." for _ in run.horizons), None)
 
 
 def _definitions(run: ReportedRun) -> str:
@@ -419,7 +412,7 @@ def _handled_input(run: ReportedRun) -> str:
 
 
 def _interaction(run: ReportedRun) -> str:
-    visits = " of all visits so far" if run.has_visits else ""
+    visits = run.words.entered
     return (
         f"Users enter the values of up to {plural(len(run.features), 'predictor')}{visits}, none of which is "
         "obligatory; no further interaction with the model is needed."
@@ -447,7 +440,7 @@ def _only_in_validation(run: ReportedRun) -> Found:
 
 
 def _only_with_times(run: ReportedRun) -> Found:
-    return None if run.has_times else _NO_TIMES
+    return None if say.follow_up(run) else _NO_TIMES
 
 
 def _join(*parts: str | None) -> str:

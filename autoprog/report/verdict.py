@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from autoprog.endpoints import find_area, list_parts
 from autoprog.report.digits import decimal
 
 _NO_KNOWLEDGE = 0.5
@@ -29,9 +30,8 @@ def reasons_for_doubt(ensemble: Mapping[str, Any], horizon: float | None = None)
     measured = _measured(ensemble, horizon)
     if measured is None:
         return ()
-    name = "auc_roc" if horizon is None else "auc"
     reasons = []
-    bounds = (measured.get("intervals") or {}).get(name)
+    bounds = (measured.get("intervals") or {}).get(find_area(measured))
     if bounds is not None and bounds["lower"] <= _NO_KNOWLEDGE:
         reasons.append(
             f"the 95 % interval of the area under the ROC curve, {decimal(bounds['lower'])} to "
@@ -45,14 +45,9 @@ def reasons_for_doubt(ensemble: Mapping[str, Any], horizon: float | None = None)
 
 def knows_nothing(ensemble: Mapping[str, Any]) -> bool:
     """Whether there are reasons for doubt at every horizon."""
-    horizons = [each["horizon"] for each in ensemble.get("horizons") or ()]
-    return all(reasons_for_doubt(ensemble, horizon) for horizon in horizons or [None])
+    return all(reasons_for_doubt(ensemble, horizon) for horizon, _ in list_parts(ensemble))
 
 
 def _measured(ensemble: Mapping[str, Any], horizon: float | None) -> Mapping[str, Any] | None:
-    found: Mapping[str, Any] | None
-    if horizon is None:
-        found = ensemble.get("performance")
-        return found
-    found = next((each["performance"] for each in ensemble.get("horizons") or () if each["horizon"] == horizon), None)
-    return found
+    part = dict(list_parts(ensemble)).get(horizon)
+    return None if part is None else part.get("performance")

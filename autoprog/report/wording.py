@@ -16,8 +16,8 @@ def outcome_name(run: ReportedRun) -> str:
     label = run.outcome.get("label")
     if label:
         return str(label)
-    column, value = ("event", "event_of_interest") if run.has_times else ("column", "positive")
-    return f"Outcome {quoted(run.outcome[column])} with value {quoted(run.outcome[value])}"
+    column, value = run.outcome[run.kind.column], run.outcome[run.kind.value]
+    return f"Outcome {quoted(column)} with value {quoted(value)}"
 
 
 def horizon_text(run: ReportedRun, horizon: float) -> str:
@@ -30,10 +30,8 @@ def horizon_text(run: ReportedRun, horizon: float) -> str:
 
 def outcome_within(run: ReportedRun, horizon: float | None = None) -> str:
     """`Death within 5 years`; with no horizon given, the last one."""
-    if not run.horizons:
-        return outcome_name(run)
-    after = " of a visit" if run.has_visits else ""
-    return f"{outcome_name(run)} within {horizon_text(run, run.horizons[-1] if horizon is None else horizon)}{after}"
+    times = run.horizons[-1:] if horizon is None else (horizon,)
+    return outcome_name(run) + "".join(f" within {horizon_text(run, time)}{run.words.after}" for time in times)
 
 
 def at_horizon(run: ReportedRun, horizon: float | None) -> str:
@@ -45,6 +43,12 @@ def feature_name(feature: Mapping[str, Any]) -> str:
     """A feature's label with its unit: `Age (years)`."""
     name = str(feature.get("label") or feature["name"])
     return f"{name} ({feature['unit']})" if feature.get("unit") else name
+
+
+def input_name(run: ReportedRun, name: str) -> str:
+    """An input of the model by its label and unit; of visits, which have no single feature, by its name."""
+    known = {str(each["name"]): each for each in run.features}
+    return feature_name(known[name]) if name in known else name
 
 
 def cause_name(run: ReportedRun, cause: str) -> str:
@@ -60,4 +64,4 @@ def pipeline_name(configuration: Mapping[str, Any]) -> str:
 
 def rows_name(run: ReportedRun) -> str:
     """What a row is, in the plural."""
-    return "visits" if run.has_visits else "patients"
+    return run.words.rows

@@ -9,7 +9,7 @@ delivery = 1.3 (max(posterior, refits) + the rest) + max(intervals, correction)
 posterior = .5 + .012 N                 measured up to 160 evaluations (2.4 s); it counts 256 at most
 refits    = .7 + 1.25 max(sum t / S, max t)  over the best evaluations, the likely members of the ensemble; all
                                         patients are 5/4 of a training fold's; first each child loads what writes them
-correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
+correction = B (.002 + 3.2e-8 n (N + 10))
              (2e-6 + 1.5e-7 N) B n      for event times; 1e-5 B n more where more than the ranking counts
 intervals = .5 + 12.5 sum t / S        over the same evaluations; at most a tenth of the budget, but at least the fewest
                                         refits of the quickest quarter; 0 where these take more than a sixth
@@ -25,7 +25,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from autoprog.evaluation import EVENT_METRICS, Evaluation, History
+from autoprog.evaluation import Evaluation, History
+from autoprog.performance import EVENT_METRICS
 from autoprog.space import registered
 from autoprog.validation import MIN_REFITS, n_event_resamples, n_resamples
 
@@ -36,7 +37,7 @@ _ALL_PATIENTS = 1.25
 _REST_S, _REST_S_PATIENT = 1.3, 5e-5
 # Seconds of the measures at the horizons, for event times.
 _EVENT_REST_S_PATIENT = 2e-4
-_CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
+_RESAMPLE_S, _RESAMPLE_S_EACH, _RESAMPLE_AVERAGE = 2e-3, 3.2e-8, 10
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
 # Most of the budget that is kept for the delivery; more where everything takes at least twice as long.
 _DELIVERY_MOST, _DELIVERY_MOST_BUSY, _BUSY = 1 / 2, 2 / 3, 2.0
@@ -232,8 +233,7 @@ def _correction_s(history: History) -> float:
         each = _EVENT_RANKING_S + _EVENT_RANKING_S_EACH * pipelines
         each += 0.0 if history.metric.ranks_only else _EVENT_WHOLE_S
         return n * each * n_event_resamples(n, pipelines)
-    seconds = _CORRECTION_S * n_resamples(n, pipelines) * n * (pipelines + _CORRECTION_AVERAGE)
-    return seconds if history.metric.ranks_only else 2 * seconds
+    return n_resamples(n, pipelines) * (_RESAMPLE_S + _RESAMPLE_S_EACH * n * (pipelines + _RESAMPLE_AVERAGE))
 
 
 def refit_s(evaluation: Evaluation) -> float:

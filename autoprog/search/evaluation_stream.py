@@ -19,6 +19,7 @@ from autoprog.evaluation import (
     Race,
     Status,
     at_common_setting,
+    is_of_fold,
     is_out_of_bag,
     summarise,
 )
@@ -193,6 +194,9 @@ class EvaluationStream:
         self._seconds += outcome.duration_s
         self._processor_s += outcome.processor_s
         results: tuple[FoldResult, ...] = outcome.value if outcome.status is CallStatus.SUCCEEDED else ()
+        if outcome.status is CallStatus.SUCCEEDED and not self._are_of(folds, results):
+            reason = "its answer is refused: it is not of this cohort's folds"
+            outcome, results = replace(outcome, status=CallStatus.FAILED, value=None, reason=reason), ()
         progress.results.update(zip(folds, results, strict=False))
         if outcome.status is not CallStatus.SUCCEEDED:
             if progress.failure is None or folds[0] < progress.failure[0]:
@@ -201,6 +205,11 @@ class EvaluationStream:
             progress.waiting = sorted([*progress.waiting, *folds[len(results) :]])
         if progress.failure is not None:
             progress.waiting = [fold for fold in progress.waiting if fold < progress.failure[0]]
+
+    def _are_of(self, folds: tuple[int, ...], results: tuple[FoldResult, ...]) -> bool:
+        """Return whether there is a result, and each has the size of its fold."""
+        pairs = zip(results, folds, strict=False)
+        return 0 < len(results) <= len(folds) and all(is_of_fold(r, self._cohort, self._plan, n) for r, n in pairs)
 
     def _verdict(self, progress: _Progress) -> Evaluation | None:
         """Decide the evaluation by the folds known so far, in their order; None if they do not decide yet."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features, reference_pipelines
-from autoprog.optimizer import simple_algorithm
 from autoprog.search.loop import Exploration
 from autoprog.search.planning import explored_space, space_for
 
@@ -22,7 +21,7 @@ def collect_statistics(
     state, cohort = exploration.state, exploration.cohort
     first = exploration.explored.evaluations[:1]
     # Gains are counted over the simple model.
-    if not first or first[0].configuration.prediction.algorithm != simple_algorithm(cohort.mode):
+    if not first or first[0].configuration.prediction.algorithm != cohort.outcome.simple_predictor:
         return None
     rng = np.random.default_rng([state.settings.seed, _LEARNING_STREAM])
     here = meta_features(cohort)

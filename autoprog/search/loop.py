@@ -17,7 +17,7 @@ import numpy as np
 from autoprog.cohort import Cohort
 from autoprog.ensemble import Contributions, contributions
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
-from autoprog.optimizer import Optimizer, Posterior, Proposal, simple_algorithm
+from autoprog.optimizer import Optimizer, Posterior, Proposal
 from autoprog.search.clock import MAX_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
 from autoprog.search.planning import build_exploration_plan, build_opening, build_optimizer, build_plan
@@ -33,8 +33,9 @@ BATCHES_UNDER_WAY = 2
 # On a large cohort, once the finalists need the time left, no batch is proposed after the first share of the time for
 # evaluations, and running evaluations end after the second. The margins multiply the finalists' predicted time.
 _EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
-# Processor seconds that a pipeline of the opening may take, as a share of the time budget.
-_OPENING_SHARE = 0.25
+# Processor seconds that a pipeline of the opening may take: a share of the time budget, but at least so many, as a
+# booster that is cut off costs nearly as much as one that ends.
+_OPENING_SHARE, _OPENING_LEAST_S = 0.25, 5.0
 _EXPLORATION_MARGIN, _END_MARGIN = 1.5, 1.2
 # On all patients, a path may extend to this multiple of the best value on the sample.
 _FURTHER = 3
@@ -123,7 +124,7 @@ class Exploration:
 
     def opening_in(self, history: History) -> int:
         """Count the opening's evaluations in a history: its first ones, or none of a sampled cohort's finalists."""
-        return len(self._opening) if history.evaluations and history.evaluations[0].number == 0 else 0
+        return len(self._opening) if history.evaluations and history.simple.number == 0 else 0
 
     def counts(self) -> dict[str, int | None]:
         """Count the evaluations by who proposed them, and the rows of the sample that was explored."""
@@ -193,10 +194,10 @@ class Exploration:
         limits = None
         if first < len(self._opening):
             settings = self.state.settings
-            wide = settings.limits.evaluation_s or _OPENING_SHARE * settings.budget.time_s
+            wide = settings.limits.evaluation_s or max(_OPENING_LEAST_S, _OPENING_SHARE * settings.budget.time_s)
             limits = dict.fromkeys(range(first, first + len(proposal.configurations)), wide)
             # Without the simple model in the space, the first pipeline might never end and keeps a limit.
-            if self._opening[0].prediction.algorithm == simple_algorithm(self.cohort.mode):
+            if self._opening[0].prediction.algorithm == self.cohort.outcome.simple_predictor:
                 limits[0] = math.inf
         race, fold_score = self._race(proposal.batch)
         stream.add(proposal.batch, self._missing(proposal), race, limits, fold_score)

@@ -93,7 +93,7 @@ def opening_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients: in
     """Distinct pipelines that a search begins with, the simple one first."""
     entries, by_names = entries_for(shape, n_patients), kinds_by_names(kinds)
     listed = (build_configuration(entries[name], by_names) for name in names_for(shape, n_patients) if name in entries)
-    simple = simple_configuration(kinds, shape.mode)
+    simple = simple_configuration(kinds, shape.simple_predictor)
     return tuple(dict.fromkeys((simple, *(configuration for configuration in listed if configuration is not None))))
 
 
@@ -130,10 +130,7 @@ def _iterate_kinds(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
 
 def entries_for(shape: TableShape, n_patients: int) -> dict[str, Entry]:
     """All pipelines that a list may name, at the settings for the cohort's size."""
-    entries = {**_smooth(n_patients), **_boosters(n_patients), **_forests(shape, n_patients)}
-    if shape.times:
-        entries |= _hazards(n_patients)
-    return entries
+    return {**_smooth(n_patients), **_boosters(n_patients), **_forests(shape, n_patients), **_hazards(n_patients)}
 
 
 def _smooth(n: int) -> dict[str, Entry]:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from autoprog.cohort import Cohort
+from autoprog.endpoints import make_endpoint
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import EVENT_METRICS, METRICS, Plan, ScoringContext, get_outcomes, make_folds
+from autoprog.evaluation import Plan, make_folds
 from autoprog.interpreter import STRATUM_NAMES, prior_rule_faults, settled_prior_rules, threshold_faults
 from autoprog.optimizer import Optimizer, make_optimizer
 from autoprog.search.opening import opening_for
 from autoprog.search.ports import SearchState
-from autoprog.search.settings import MetricName, SearchSettings
-from autoprog.space import Configuration, Space, TableShape, time_grid
+from autoprog.search.settings import SearchSettings
+from autoprog.space import Configuration, Space, TableShape
 from autoprog.space.calibration import MIN_FOR_ISOTONIC
-from autoprog.validation import can_be_scored
 
 # A cohort of more than 20,000 rows is explored on a sample with 8,000 rows to learn from, or as many more as hold 500
 # patients with the rarer outcome, up to 50,000 rows; of a rarer outcome still, as many as hold 4 such patients a fold.
@@ -46,7 +43,7 @@ def plan_for(settings: SearchSettings, cohort: Cohort, folds: int) -> Plan:
         settings.seed,
         thresholds=settings.thresholds,
         missing_indicators=settings.missing_indicators,
-        times=time_grid(cohort),
+        times=cohort.time_grid,
         reduction=settings.reduction,
         window=settings.windows[-1],
     )
@@ -70,18 +67,13 @@ def _holding(minority: int, cohort: Cohort) -> int:
 
 
 def _rows_of_a_patient(cohort: Cohort, plan: Plan) -> float:
-    if not cohort.has_times:
-        return 1.0
-    if plan.reduction == "ipcw":
-        return float(len(cohort.horizons))
     shape = TableShape.of(cohort, plan.folds, times=plan.times, reduction=plan.reduction)
-    return shape.n_periods / shape.n_patients
+    return shape.learning.rows_of_a_patient(shape)
 
 
 def n_rarer(cohort: Cohort) -> int:
     """Count the rows with the event of interest; without times, those of the rarer class."""
-    events = int((cohort.y == 1).sum())
-    return events if cohort.has_times else min(events, cohort.n_rows - events)
+    return cohort.target.count_rarer(cohort.outcomes)
 
 
 # With fewer evaluations, all patients are used: exploring and the finalists need two each.
@@ -143,11 +135,12 @@ def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[s
         return MIN_FOLDS, (), [fault]
     if folds > most:
         return most, (), [Fault("/folds", f"{folds} folds are more than {what}")]
+    unsplit, too_many = make_endpoint(cohort).unscored
     usable = _largest(cohort, folds, settings)
     if usable is None or (settings.folds and usable < folds):
-        return MIN_FOLDS, (), [Fault("/folds", _unsplit(cohort, folds))]
+        return MIN_FOLDS, (), [Fault("/folds", unsplit.format(folds=folds))]
     if usable < folds:
-        what = _too_many(cohort)
+        what = too_many
     if settings.folds is None and usable < default:
         return usable, (f"{usable} folds in place of {default}: {what}",), []
     return usable, (), []
@@ -155,11 +148,7 @@ def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[s
 
 def _most_folds(cohort: Cohort, metric: str) -> tuple[int, str]:
     """The most folds that a cohort allows, and why."""
-    whom, parts = "of the smaller class", [cohort.y == 1, cohort.y == 0]
-    if cohort.time is not None:
-        # A measure at every horizon needs events by the first one, other measures by the last.
-        until = cohort.horizons[0 if metric == "time_dependent_auc" else -1]
-        whom, parts = f"with the event by {until:g}", [(cohort.y == 1) & (cohort.time <= until)]
+    whom, parts = make_endpoint(cohort).scarcest(metric)
     most = min(int(part.sum()) for part in parts)
     what = f"the {most} patients {whom}"
     if cohort.groups is not None:
@@ -169,22 +158,8 @@ def _most_folds(cohort: Cohort, metric: str) -> tuple[int, str]:
     return most, what
 
 
-def _unsplit(cohort: Cohort, folds: int) -> str:
-    if cohort.has_times:
-        return f"the patients cannot be split into {folds} folds that all have a score by the horizons"
-    return f"the groups cannot be split into {folds} folds that all hold both outcomes"
-
-
-def _too_many(cohort: Cohort) -> str:
-    if cohort.has_times:
-        return "more would leave some without patients whom the horizons tell apart"
-    return "more would leave some without one of the two outcomes, since groups are not split"
-
-
 def _largest(cohort: Cohort, folds: int, settings: SearchSettings) -> int | None:
     """Largest number up to `folds` whose parts can all be learnt from and scored; None if there is none."""
-    if cohort.groups is None and not cohort.has_times:
-        return folds  # stratified folds always can
     return next((n for n in range(folds, MIN_FOLDS - 1, -1) if _all_have_a_score(cohort, n, settings)), None)
 
 
@@ -192,24 +167,11 @@ def _all_have_a_score(cohort: Cohort, folds: int, settings: SearchSettings) -> b
     """Whether all folds can be scored, of all patients and of the sample that a large cohort is explored on."""
     plan = plan_for(settings, cohort, folds)
     for patients in (cohort, replace(plan, patients=explored_patients(cohort, plan)).sample(cohort)):
-        has_a_score = _scorable(patients, plan)
+        has_a_score = make_endpoint(patients, plan.times).scorable(plan.metric)
         partitions = make_folds(patients, folds, plan.repeats, plan.seed)
         if not all(has_a_score(part) for parts in partitions for fold in parts for part in (fold.train, fold.test)):
             return False
     return True
-
-
-def _scorable(patients: Cohort, plan: Plan) -> Callable[[NDArray[np.intp]], bool]:
-    if not patients.has_times:
-        return lambda part: bool(0 < patients.y[part].mean() < 1)
-    asked = can_be_scored(plan.metric, get_outcomes(patients), ScoringContext.of(patients, plan.times))
-
-    def among(part: NDArray[np.intp]) -> bool:
-        rows = np.zeros(patients.n_rows, dtype=np.bool_)
-        rows[part] = True
-        return asked(rows)
-
-    return among
 
 
 # With few patients, the luck of one split outweighs the differences between pipelines.
@@ -287,17 +249,14 @@ def _subgroup_faults(settings: SearchSettings, known: Sequence[str]) -> list[Fau
     ]
 
 
-def _metric(settings: SearchSettings, cohort: Cohort) -> MetricName:
+def _metric(settings: SearchSettings, cohort: Cohort) -> str:
     """The metric that was asked for, or the default for the kind of outcome."""
-    if "metric" in settings.model_fields_set or not cohort.has_times:
-        return settings.metric
-    return "uno_c" if cohort.mode == "survival" else "time_dependent_auc"
+    return settings.metric if "metric" in settings.model_fields_set else cohort.outcome.default_metric
 
 
 def _metric_faults(settings: SearchSettings, cohort: Cohort) -> list[Fault]:
-    known = EVENT_METRICS if cohort.has_times else tuple(METRICS)
+    known = make_endpoint(cohort).metrics
     metric = _metric(settings, cohort)
     if metric in known:
         return []
-    what = "a time to an event" if cohort.has_times else "an outcome without a time"
-    return [Fault("/metric", f"{metric} does not measure {what}; choose from {', '.join(known)}")]
+    return [Fault("/metric", f"{metric} does not measure {cohort.target.described}; choose from {', '.join(known)}")]

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from autoprog.ensemble import EnsembleName
-from autoprog.evaluation import METRICS, THRESHOLDS, make_metric
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
 from autoprog.optimizer import Acquisition, Aim, Counts, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
+from autoprog.performance import METRICS, THRESHOLDS, make_metric
 from autoprog.space import STAGES, Reduction, Space, StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)

@@ -21,12 +21,11 @@ from autoprog.evaluation import (
     evaluate_out_of_bag,
     fit_pipeline,
     is_out_of_bag,
-    predict_risks,
 )
 from autoprog.model import dump_estimator
+from autoprog.performance import bootstrap_rows
 from autoprog.search.ports import CohortRef
 from autoprog.space import Configuration
-from autoprog.validation import bootstrap_rows
 
 # Separates the draws of resamples from those of the folds, which have the same seed.
 _RESAMPLES_STREAM = 2**31
@@ -92,11 +91,11 @@ def refit_on_resample(
     rng = np.random.default_rng([plan.seed, _RESAMPLES_STREAM, number])
     drawn = bootstrap_rows(cohort.y, cohort.groups, rng)
     left_out = ~np.isin(rows, drawn)
-    horizons = cohort.horizons
-    risks = np.full((len(rows), len(horizons)) if horizons else len(rows), np.nan, dtype=np.float32)
+    target, horizons = cohort.target, cohort.horizons
+    risks = target.empty_risks(len(rows), horizons).astype(np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # recorded when it was evaluated
         pipeline = fit_pipeline(configuration, cohort, drawn, plan, plan.seed)
         if left_out.any():
-            risks[left_out] = predict_risks(pipeline, cohort.X[rows[left_out]], horizons)
+            risks[left_out] = target.predict_risks(pipeline, cohort.X[rows[left_out]], horizons)
     return risks

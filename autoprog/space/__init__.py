@@ -1,18 +1,15 @@
 """The pipeline space: its algorithms, configurations, and the estimators built from them."""
 
+from autoprog.cohort.event_array import EVENT_TIMES
 from autoprog.space._base import Algorithm, Cost, Input, Reduction, TableShape
 from autoprog.space.adaptation import adapted
 from autoprog.space.calibration import CalibratedRisk
 from autoprog.space.configuration import STAGES, Configuration, StageName, Step
 from autoprog.space.design_matrix import MAX_DUMMIES
 from autoprog.space.event_times import (
-    EVENT_TIMES,
     CalibratedIncidence,
     IncidencePipeline,
-    event_strata,
-    event_times,
     scaled_to_leave_room,
-    time_grid,
 )
 from autoprog.space.hyperparameters import Choice, Float, Hyperparameter, Integer, Parameter
 from autoprog.space.independent_columns import IndependentColumns
@@ -29,7 +26,6 @@ from autoprog.space.registry import (
     registered,
 )
 from autoprog.space.space import PipelineKind, Space, predicted_seconds
-from autoprog.space.subsample import stratified_rows
 
 __all__ = [
     "EVENT_TIMES",
@@ -60,8 +56,6 @@ __all__ = [
     "cost_text",
     "describe_guards",
     "describe_inputs",
-    "event_strata",
-    "event_times",
     "hyperparameter_text",
     "list_algorithms",
     "list_modules",
@@ -69,6 +63,4 @@ __all__ = [
     "register",
     "registered",
     "scaled_to_leave_room",
-    "stratified_rows",
-    "time_grid",
 ]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from autoprog.cohort import Cohort, Mode
 from autoprog.space.configuration import StageName, Step
 from autoprog.space.design_matrix import n_columns
-from autoprog.space.event_times.discrete_time import most_patients
 from autoprog.space.hyperparameters import Hyperparameter, Parameter
+from autoprog.space.learning import ByHorizons, ByIntervals, ByItself, Learning
 
 Reduction = Literal["discrete_time", "ipcw"]
 """How a classifier serves event times: by the hazards of intervals, or by the event until each horizon, weighted by the
@@ -50,6 +49,8 @@ class TableShape:
         Intervals between `times` at risk, summed over the patients of that fold.
     reduction : str
         How classifiers serve event times.
+    simple_predictor : str
+        The prediction algorithm of the simple pipeline.
     """
 
     n_patients: int
@@ -64,6 +65,7 @@ class TableShape:
     n_causes: int = 1
     n_periods: int = 0
     reduction: Reduction = "discrete_time"
+    simple_predictor: str = "logistic_regression"
 
     @classmethod
     def of(
@@ -95,49 +97,44 @@ class TableShape:
         TableShape
             The shape.
         """
-        events = int((cohort.y == 1).sum())
-        # With event times, every patient may have had the event.
-        minority = events if cohort.has_times else min(events, cohort.n_rows - events)
         indicators = sum(f.missing_fraction > 0 for f in cohort.features) if missing_indicators else 0
         return cls(
             n_patients=_train_size(cohort.n_rows, folds),
             n_columns=sum(n_columns(feature) for feature in cohort.features) + indicators,
-            n_minority=_train_size(minority, folds),
+            n_minority=_train_size(cohort.target.count_rarer(cohort.outcomes), folds),
             has_missing=cohort.has_missing,
             mode=cohort.mode,
+            simple_predictor=cohort.outcome.simple_predictor,
             missing_indicators=missing_indicators,
             times=times,
             horizons=cohort.horizons,
             n_causes=cohort.n_causes,
-            n_periods=_train_size(_n_periods(cohort, times), folds),
+            n_periods=_train_size(cohort.target.count_periods(cohort.outcomes, times), folds),
             reduction=reduction,
         )
 
+    @property
+    def learning(self) -> Learning:
+        """How the outcome is learnt."""
+        return _REDUCTIONS[self.reduction] if self.times else _BY_ITSELF
+
     def of_classifier(self) -> TableShape:
         """Shape of the table to which a classifier is fitted: for event times, the table that `reduction` makes."""
-        if not self.times:
-            return self
-        binary = replace(self, times=(), horizons=(), n_causes=1, n_periods=0)
-        if self.reduction == "ipcw":
-            return binary
-        n_rows = self.n_periods * self.n_pooled // self.n_patients
-        return replace(binary, n_patients=n_rows, n_columns=self.n_columns + len(self.times) - 1)
+        return self.learning.of_classifier(self)
 
     @property
     def n_pooled(self) -> int:
-        """Patients whose intervals the reduction `discrete_time` pools for a classifier."""
-        return most_patients(self.n_patients, self.n_periods, self.n_columns + len(self.times) - 1)
+        """Patients that a classifier learns from; the reduction `discrete_time` pools their intervals."""
+        return self.learning.n_pooled(self)
+
+
+_BY_ITSELF = ByItself()
+_REDUCTIONS: dict[Reduction, Learning] = {"discrete_time": ByIntervals(), "ipcw": ByHorizons()}
 
 
 def _train_size(n: int, folds: int) -> int:
     """Size of the training part when the largest of `folds` parts of `n` is held out."""
     return n - -(-n // folds)
-
-
-def _n_periods(cohort: Cohort, times: tuple[float, ...]) -> int:
-    if cohort.time is None or not times:
-        return 0
-    return int(np.minimum(np.searchsorted(times, cohort.time) + 1, len(times)).sum())
 
 
 Input = Literal["missing", "negative", "categories", "collinear", "times", "weights"]
@@ -250,10 +247,9 @@ class Algorithm:
 
     def seconds(self, shape: TableShape) -> float:
         """Predicted seconds of a fit at the defaults to a table of this shape; see `Cost`."""
-        if shape.times and self.stage == "prediction":
-            fits = shape.n_causes * (len(shape.horizons) if shape.reduction == "ipcw" and not self.takes_times else 1)
-            return fits * self._seconds(shape if self.takes_times else shape.of_classifier())
-        return self._seconds(shape)
+        if self.stage != "prediction":
+            return self._seconds(shape)
+        return shape.learning.n_fits(shape, self) * self._seconds(shape if self.takes_times else shape.of_classifier())
 
     @property
     def takes_times(self) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from autoprog.cohort import Feature
@@ -15,12 +14,10 @@ from autoprog.space._base import Algorithm, TableShape
 from autoprog.space.complete_columns import CompleteColumns
 from autoprog.space.configuration import STAGES, Configuration
 from autoprog.space.design_matrix import DesignMatrix
-from autoprog.space.event_times import CauseSpecific, DiscreteTime, IncidencePipeline, WeightedHorizons
 from autoprog.space.independent_columns import IndependentColumns
+from autoprog.space.learning import Steps
 from autoprog.space.space import Space
 from autoprog.space.subsample import SubsampledClassifier, SubsampledSurvival, SubsampledTransformer
-
-Steps = list[tuple[str, BaseEstimator]]
 
 
 def build_pipeline(
@@ -73,29 +70,8 @@ def build_pipeline(
         if estimator is not None:
             steps += _adapters(algorithm)
             steps.append((algorithm.stage, _subsampled(algorithm, estimator, table, seed)))
-    pipeline = _of_event_times(steps, kind[2], shape, seed, memory) if shape.times else Pipeline(steps, memory=memory)
+    pipeline = shape.learning.assemble(steps, kind[2], shape, seed, memory)
     return pipeline if calibrator is None else calibrator.set_params(estimator=pipeline)
-
-
-def _of_event_times(
-    steps: Steps,
-    predictor: Algorithm,
-    shape: TableShape,
-    seed: int,
-    memory: Any,  # noqa: ANN401  as above
-) -> IncidencePipeline:
-    """Make the last step a learner of cumulative incidence."""
-    name, estimator = steps[-1]
-    learner: BaseEstimator = estimator
-    if predictor.takes_times:
-        if not hasattr(estimator, "cumulative_incidence"):
-            learner = CauseSpecific(estimator, shape.n_causes)
-    elif shape.reduction == "ipcw":
-        learner = WeightedHorizons(estimator, shape.horizons, shape.n_causes)
-    else:
-        learner = DiscreteTime(estimator, shape.times, shape.n_causes, seed)
-    # A pipeline does not cache its last step.
-    return IncidencePipeline(Pipeline([*steps[:-1], (name, "passthrough")], memory=memory), learner)
 
 
 def _takes_codes(kind: Sequence[Algorithm]) -> bool:

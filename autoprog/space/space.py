@@ -289,10 +289,7 @@ def _why_unfit(algorithm: Algorithm, shape: TableShape) -> str | None:
 
 
 def _why_not_these_times(predictor: Algorithm, shape: TableShape) -> str | None:
-    if predictor.takes_times and not shape.times:
-        return "is fitted to event times, which the outcome has not"
-    if predictor.least_causes > shape.n_causes:
+    reason = shape.learning.why_unfit(predictor)
+    if reason is None and predictor.least_causes > shape.n_causes:
         return f"is for {predictor.least_causes} or more competing causes"
-    if shape.times and shape.reduction == "ipcw" and not predictor.takes_times and "weights" not in predictor.takes:
-        return "takes no weights of patients, which the reduction 'ipcw' needs"
-    return None
+    return reason

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.cohort import stratified_rows
 from autoprog.space.path import HeldOut, PathFit
 
 
@@ -105,34 +106,3 @@ class SubsampledSurvival(_Subsampled):
         check_is_fitted(self)
         survival: NDArray[np.float64] = self.estimator_.predict_survival(X, horizons)
         return survival
-
-
-def stratified_rows(y: NDArray[Any] | None, n_patients: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Rows of a random subsample that keeps the share of events.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n_patients,), or None
-        0 and 1, or structured with the event first: true, or 1 for the event of interest. Other values and None are
-        not stratified.
-    n_patients : int
-        Rows to choose from.
-    size : int
-        Rows to choose, at least 2 and at most `n_patients`.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape = (size,)
-        Ascending; both outcomes are present if both were.
-    """
-    if y is not None and y.dtype.names:
-        y = y[y.dtype.names[0]] == 1
-    if y is None or not np.isin(y, (0, 1)).all():
-        return np.sort(rng.choice(n_patients, size, replace=False))
-    events, others = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
-    n_events = int(np.clip(round(size * len(events) / n_patients), min(1, len(events)), size - min(1, len(others))))
-    n_events = min(max(n_events, size - len(others)), len(events))
-    chosen = [rng.choice(events, n_events, replace=False), rng.choice(others, size - n_events, replace=False)]
-    return np.sort(np.concatenate(chosen))

@@ -12,10 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import func, inspect, literal, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -105,15 +101,26 @@ class Database:
 
     def is_migrated(self) -> bool:
         """Check whether the tables are those of this version."""
+        from alembic.migration import MigrationContext  # noqa: PLC0415  a search of `fit` migrates nothing
+        from alembic.script import ScriptDirectory  # noqa: PLC0415
+
         with self._reader.connect() as connection:
             current = MigrationContext.configure(connection).get_current_heads()
         return set(current) == set(ScriptDirectory(str(_scripts())).get_heads())
 
+    def create(self) -> None:
+        """Create the tables of this version in an empty database that nobody will migrate, as a temporary one."""
+        self._make_file()
+        engine = connect_migration(self.url)
+        Base.metadata.create_all(engine)
+        engine.dispose()
+
     def migrate(self, revision: str = "head") -> None:
         """Migrate the tables to a revision (`base` removes all); safe while another process does the same."""
-        location = make_url(self.url)
-        if location.get_backend_name() == "sqlite" and location.database:
-            make_file(Path(location.database))  # SQLite gives its other files the same rights
+        from alembic import command  # noqa: PLC0415
+        from alembic.config import Config  # noqa: PLC0415
+
+        self._make_file()
         config = Config()
         config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
         engine = connect_migration(self.url)
@@ -123,6 +130,12 @@ class Database:
             config.attributes["connection"] = connection
             run = command.downgrade if revision == "base" else command.upgrade
             run(config, revision)
+
+    def _make_file(self) -> None:
+        """Make SQLite's file, which gives its other files the same rights."""
+        location = make_url(self.url)
+        if location.get_backend_name() == "sqlite" and location.database:
+            make_file(Path(location.database))
 
     def close(self) -> None:
         """Close the pooled connections."""

@@ -40,8 +40,7 @@ class DatabaseJobStore:
         if not (self._files.has_room() and self._database.has_room()):
             return None
         with self._database.session() as session:
-            known = JobRow.kind.in_(kinds)
-            taken = take_next(session, JobRow, runner_id, lease_s, known, most_running=self._most_running)
+            taken = take_next(session, JobRow, runner_id, lease_s, kinds=kinds, most_running=self._most_running)
         return None if taken is None else JobClaim(taken.id, taken.token, taken.losses)
 
     def heartbeat(self, claim: JobClaim, lease_s: float) -> None:

@@ -11,11 +11,14 @@ neither time without a runner nor a clock that is set forward counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, true, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, true, update
 from sqlalchemy.orm import Session, aliased
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from autoprog.errors import LeaseLostError
 from autoprog.storage.database import database_now
@@ -41,13 +44,34 @@ def take_next(
     table: type[Leased],
     runner_id: str,
     lease_s: float,
-    *among: ColumnElement[bool],
+    *,
+    kinds: Sequence[str] | None = None,  # of jobs; None for all, and for searches
     most_running: int | None = None,  # per owner; None for no limit
 ) -> Hold | None:
     """Lease the next row to a runner: one whose lease has run out, else a queued one of the owner whose turn it is."""
     now = database_now(session)
+    parameters = {
+        "at_now": now,
+        "at_ahead": now + timedelta(seconds=lease_s + _PUT_BACK_S),
+        "at_until": now + timedelta(seconds=lease_s),
+        "by_runner": runner_id,
+    }
+    take = _taking(table, None if kinds is None else tuple(kinds), most_running)
+    taken = session.execute(take, parameters, execution_options={"synchronize_session": False}).one_or_none()
+    if taken is None:
+        return None
+    session.execute(update(OwnerRow).where(OwnerRow.id == taken.owner_id).values(served_at=now))
+    return Hold(taken.id, taken.token, taken.losses)
+
+
+# Runners ask every half second, and to write the statement takes ten times as long as to run it.
+@cache
+def _taking(
+    table: type[Leased], kinds: tuple[str, ...] | None, most_running: int | None
+) -> ReturningUpdate[str, int, int, str]:
+    """The statement of `take_next`."""
+    now, ahead, until = (bindparam(name, type_=table.lease_until.type) for name in ("at_now", "at_ahead", "at_until"))
     # A lease that ends this far ahead predates a clock that was set back: its runner soon sends a heartbeat or is dead.
-    ahead = now + timedelta(seconds=lease_s + _PUT_BACK_S)
     expired = and_(table.status == _RUNNING, or_(table.lease_until <= now, table.lease_until > ahead))
     other = aliased(table)
     running = (
@@ -56,31 +80,27 @@ def take_next(
         .scalar_subquery()
     )
     served_at = select(OwnerRow.served_at).where(OwnerRow.id == table.owner_id).scalar_subquery()
-    is_free = and_(or_(table.status == _QUEUED, expired), *among)
+    is_asked_for = true() if kinds is None else JobRow.kind.in_(kinds)
+    is_free = and_(or_(table.status == _QUEUED, expired), is_asked_for)
     may_run = true() if most_running is None else or_(table.status == _RUNNING, running < most_running)
     # The owner with fewest running comes first, then the one served longest ago, then the oldest row.
     turn = (case((table.status == _RUNNING, 0), else_=1), running, served_at.asc().nulls_first(), table.created_at)
     following = (
         select(table.id).where(is_free, may_run).order_by(*turn, table.id).limit(1).with_for_update(skip_locked=True)
     )
-    take = (
+    return (
         update(table)
         .where(table.id == following.with_for_update(skip_locked=True).scalar_subquery(), is_free)
         .values(
             status=_RUNNING,
             token=table.token + 1,
             losses=table.losses + case((table.runner_id.is_not(None), 1), else_=0),
-            runner_id=runner_id,
-            lease_until=now + timedelta(seconds=lease_s),
+            runner_id=bindparam("by_runner", type_=table.runner_id.type),
+            lease_until=until,
             started_at=func.coalesce(table.started_at, now),
         )
         .returning(table.id, table.token, table.losses, table.owner_id)
     )
-    taken = session.execute(take, execution_options={"synchronize_session": False}).one_or_none()
-    if taken is None:
-        return None
-    session.execute(update(OwnerRow).where(OwnerRow.id == taken.owner_id).values(served_at=now))
-    return Hold(taken.id, taken.token, taken.losses)
 
 
 def give_back(session: Session, table: type[Leased], row_id: str, token: int) -> None:

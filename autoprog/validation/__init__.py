@@ -1,39 +1,23 @@
-"""Validation of a model: scores with intervals, calibration, and the net benefit of decisions."""
+"""Validation of a model: scores corrected for its choice, recalibration, intervals of patients' risks."""
 
-from autoprog.validation.calibration import (
-    Calibration,
-    CalibrationCurve,
-    Coefficient,
-    SmoothCalibration,
-    calibration_curve,
-    compute_calibration,
-    smooth_calibration,
-)
+from autoprog.validation.corrections import compute_gains, correct_performance
 from autoprog.validation.event_times import (
     CausesOfPatients,
     FollowedPatients,
-    calibration_document,
-    can_be_scored,
     cause_documents,
-    compute_event_gains,
     correct_horizons,
     correct_overall,
     corrected_event_score,
     cross_fitted_competing,
     cross_fitted_events,
-    distribution_document,
     estimate_event_score,
     event_figures,
     fit_competing,
     fit_event_recalibration,
-    horizon_documents,
-    measure_event_subgroups,
     n_event_resamples,
-    overall_performance,
     with_competing,
 )
 from autoprog.validation.feature_distribution import FeatureDistribution
-from autoprog.validation.influence import MEASURES, Measure
 from autoprog.validation.instability import (
     CurveOf,
     Instability,
@@ -42,7 +26,6 @@ from autoprog.validation.instability import (
     incidence_curves,
 )
 from autoprog.validation.lack_of_fit import estimate_lack_of_fit
-from autoprog.validation.operating import operating_document
 from autoprog.validation.optimism import (
     Beside,
     Corrected,
@@ -65,17 +48,6 @@ from autoprog.validation.patient_intervals import (
     mixture_bounds,
     shares_of_variance,
 )
-from autoprog.validation.performance import (
-    DecisionCurve,
-    Performance,
-    RiskDistribution,
-    brier_skill,
-    compute_gains,
-    compute_performance,
-    correct_performance,
-    decision_curve,
-    risk_distribution,
-)
 from autoprog.validation.recalibration import (
     IDENTITY,
     PRIOR_PRECISION,
@@ -86,55 +58,31 @@ from autoprog.validation.recalibration import (
     recalibration_covariance,
     shrunk_recalibration,
 )
-from autoprog.validation.resampled import bootstrap_rows
-from autoprog.validation.score import Estimate, ScoreEstimate, estimate_score
-from autoprog.validation.stratified import observed_incidences, observed_shares
-from autoprog.validation.subgroups import Subgroup, measure_subgroups, usual_subgroups
 
 __all__ = [
     "IDENTITY",
     "INTERVAL_LEVEL",
-    "MEASURES",
     "MIN_REFITS",
     "PRIOR_PRECISION",
     "TESTED_COVERAGE",
     "Beside",
-    "Calibration",
-    "CalibrationCurve",
     "CausesOfPatients",
-    "Coefficient",
     "Corrected",
     "Correction",
     "CurveOf",
-    "DecisionCurve",
-    "Estimate",
     "FeatureDistribution",
     "Figure",
     "FollowedPatients",
     "Instability",
-    "Measure",
     "PatientIntervals",
     "Patients",
-    "Performance",
     "Recalibration",
     "Refit",
-    "RiskDistribution",
-    "ScoreEstimate",
-    "SmoothCalibration",
     "Stop",
-    "Subgroup",
     "Weighing",
-    "bootstrap_rows",
-    "brier_skill",
-    "calibration_curve",
-    "calibration_document",
-    "can_be_scored",
     "cause_documents",
-    "compute_calibration",
-    "compute_event_gains",
     "compute_gains",
     "compute_instability",
-    "compute_performance",
     "correct_horizons",
     "correct_overall",
     "correct_performance",
@@ -143,35 +91,22 @@ __all__ = [
     "cross_fitted",
     "cross_fitted_competing",
     "cross_fitted_events",
-    "decision_curve",
     "delivered_slope",
-    "distribution_document",
     "estimate_event_score",
     "estimate_lack_of_fit",
-    "estimate_score",
     "event_figures",
     "fit_competing",
     "fit_event_recalibration",
     "fit_patient_intervals",
     "fit_recalibration",
     "frequency_curves",
-    "horizon_documents",
     "incidence_curves",
-    "measure_event_subgroups",
-    "measure_subgroups",
     "mixture_bounds",
     "n_event_resamples",
     "n_resamples",
     "never",
-    "observed_incidences",
-    "observed_shares",
-    "operating_document",
-    "overall_performance",
     "recalibration_covariance",
-    "risk_distribution",
     "shares_of_variance",
     "shrunk_recalibration",
-    "smooth_calibration",
-    "usual_subgroups",
     "with_competing",
 ]

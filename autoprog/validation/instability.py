@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.performance.calibration import calibration_curve
 from autoprog.survival import HorizonError, NoEventError
 from autoprog.survival import calibration_curve as survival_curve
-from autoprog.validation.calibration import calibration_curve
 
 _Floats = NDArray[np.float64]
 CurveOf = Callable[[NDArray[np.intp], _Floats, _Floats], Sequence[float] | None]

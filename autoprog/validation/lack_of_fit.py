@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.model_selection import GroupKFold, KFold
 
-from autoprog.evaluation import compute_logit
+from autoprog.performance import compute_logit
 
 _TOO_LOW, _UNSEEN = 3.0, 2.0
 _FOLDS, _SEED = 5, 0

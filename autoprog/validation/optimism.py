@@ -40,10 +40,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Metric
+from autoprog.performance import Metric
+from autoprog.performance.resampled import resampled_scores
+from autoprog.performance.score import (
+    INTERVAL,
+    LEVEL,
+    Estimate,
+    ScoreEstimate,
+    make_estimate,
+    metric_title,
+    n_rarer,
+)
 from autoprog.validation.recalibration import Recalibration, shrunk_recalibration
-from autoprog.validation.resampled import resampled_scores
-from autoprog.validation.score import INTERVAL, LEVEL, Estimate, ScoreEstimate, make_estimate, metric_title, n_rarer
 
 RESAMPLES, RESAMPLES_OF_MANY, RESAMPLES_OF_MOST = 500, 200, 100
 MIN_RESAMPLES = 20
@@ -321,6 +329,8 @@ def _on_others(
     out = c == 0
     others = recalibrated = risks[out]
     if not all(figure.ranks_only for figure in figures):
-        drawn = np.repeat(np.arange(len(y)), c.astype(np.int64))
-        recalibrated = shrunk_recalibration(y[drawn], risks[drawn], near).apply(others)  # the fit starts at `near`
+        weights = c[~out].astype(np.float64)
+        recalibrated = shrunk_recalibration(y[~out], risks[~out], near, weights).apply(
+            others
+        )  # the fit starts at `near`
     return tuple(figure.score(y[out], others if figure.ranks_only else recalibrated) for figure in figures)

@@ -56,7 +56,7 @@ from scipy.special import expit, ndtr, ndtri
 from sklearn.linear_model import GammaRegressor
 
 from autoprog.cohort import Feature
-from autoprog.evaluation import compute_logit
+from autoprog.performance import compute_logit
 from autoprog.validation.recalibration import Recalibration
 
 _RIDGE = 0.01

@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri, stdtrit
 from sklearn.model_selection import StratifiedKFold
 
-from autoprog.evaluation import EPSILON, compute_logit, grouped_splits
-from autoprog.validation.calibration import Coefficient
-from autoprog.validation.logistic import fit_logistic, information, maximum_likelihood, overlap
-from autoprog.validation.score import LEVEL, n_rarer
+from autoprog.evaluation import grouped_splits
+from autoprog.performance import EPSILON, compute_logit
+from autoprog.performance.calibration import Coefficient
+from autoprog.performance.logistic import fit_logistic, information, maximum_likelihood, overlap
+from autoprog.performance.score import LEVEL, n_rarer
 
 PRIOR_PRECISION = 100.0
 """Prior precision of a and b - 1 in a delivered model."""

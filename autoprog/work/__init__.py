@@ -4,6 +4,7 @@ from autoprog.work.calls import Call, CallLimits, CallOutcome, CallQueue, CallSt
 from autoprog.work.leases import MAX_LOST_LEASES, run_leased
 from autoprog.work.runner import LeasedRunner, poll
 from autoprog.work.signals import ShutdownError, Signals
+from autoprog.work.values import declared_value, read_value, write_value
 
 __all__ = [
     "MAX_LOST_LEASES",
@@ -16,7 +17,10 @@ __all__ = [
     "LeasedRunner",
     "ShutdownError",
     "Signals",
+    "declared_value",
     "poll",
+    "read_value",
     "run_calls",
     "run_leased",
+    "write_value",
 ]

@@ -25,7 +25,8 @@ class Call:
     """A function to run in a child process of some worker."""
 
     key: str  # unique within its queue
-    function: Callable[..., Any]  # module-level, importable by the child; its result must be picklable
+    # Module-level, importable by the child. It declares what it returns: data, which comes back by `write_value`.
+    function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()  # positional; must be picklable
     modules: tuple[str, ...] = ()  # that the child imports first, before its limits count
 

@@ -37,18 +37,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from autoprog.cohort import Cohort, to_parquet
-from autoprog.evaluation import (
-    METRICS,
-    Evaluation,
-    Plan,
-    ScoringContext,
-    Status,
-    get_outcomes,
-    make_event_metric,
-    predict_risks,
-)
+from autoprog.evaluation import Evaluation, Plan, Status
 from autoprog.model import load_estimator
 from autoprog.optimizer import Start
+from autoprog.performance import METRICS, ScoringContext, make_event_metric
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.planning import plan_for, plan_search
 from autoprog.search.settings import SearchSettings
@@ -134,7 +126,7 @@ def _score(cohort: Cohort, test: NDArray[np.intp], risks: _Floats | None) -> flo
     if not cohort.has_times:
         return round(float(METRICS["auc_roc"].score(cohort.y[test], risks)), 6)
     metric = make_event_metric("uno_c", ScoringContext.of(cohort, cohort.horizons))
-    return round(metric.score(get_outcomes(cohort)[test], risks), 6)
+    return round(metric.score(cohort.outcomes[test], risks), 6)
 
 
 def _delivered(search: Search, X: _Floats) -> _Floats:
@@ -156,7 +148,7 @@ def _of_configuration(
         return None
     fitted = load_estimator(outcome.value)
     if inner.has_times:
-        return np.asarray(predict_risks(fitted, X, inner.horizons), dtype=np.float64)
+        return np.asarray(inner.target.predict_risks(fitted, X, inner.horizons), dtype=np.float64)
     return np.asarray(fitted.predict_proba(X)[:, 1], dtype=np.float64)
 
 

@@ -33,11 +33,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from autoprog.performance import bootstrap_rows
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.validation import (
     INTERVAL_LEVEL,
     Refit,
-    bootstrap_rows,
     estimate_lack_of_fit,
     fit_patient_intervals,
     fit_recalibration,

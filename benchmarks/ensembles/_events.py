@@ -32,15 +32,8 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 from sksurv.util import Surv
 
 from autoprog.cohort import Cohort, parse_spec, read_cohort
-from autoprog.evaluation import (
-    Metric,
-    Plan,
-    ScoringContext,
-    fit_pipeline,
-    get_outcomes,
-    make_event_metric,
-    predict_risks,
-)
+from autoprog.evaluation import Plan, fit_pipeline
+from autoprog.performance import Metric, ScoringContext, make_event_metric
 from autoprog.space import Configuration, Step
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.survival import NoPairError
@@ -88,7 +81,7 @@ def measure(lab: Laboratory, cohort: Cohort, fold: int, time_s: float) -> dict[s
     inner = cohort.take(train)
     search = lab.search(inner, {"budget": {"time_s": time_s, "evaluations": 10_000}, "seed": fold})
     risks = {"delivered": search.result.model.risks(cohort.X[test]), **dict(_rivals(inner, cohort.X[test], fold))}
-    follow_up, y = ScoringContext.of(cohort, cohort.horizons), get_outcomes(cohort)[test]
+    follow_up, y = ScoringContext.of(cohort, cohort.horizons), cohort.outcomes[test]
     score = search.result.ensemble["score"]
     return {
         "cohort": cohort.name,
@@ -129,7 +122,7 @@ def _rivals(inner: Cohort, X: _Floats, seed: int) -> Iterator[tuple[str, _Floats
                     plan,
                     seed,
                 )
-                yield name, predict_risks(pipeline, X, inner.horizons)
+                yield name, inner.target.predict_risks(pipeline, X, inner.horizons)
             return
         prepare = make_pipeline(
             DesignMatrix.for_features(inner.features), SimpleImputer(strategy="median"), StandardScaler()

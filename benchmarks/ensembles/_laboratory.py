@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from autoprog.cohort import Cohort, to_parquet
-from autoprog.engine import DaskEngine
+from autoprog.endpoints import make_endpoint
+from autoprog.engine import LocalEngine
 from autoprog.ensemble import Candidates
-from autoprog.evaluation import History, Plan, ScoringContext, get_outcomes
+from autoprog.evaluation import History, Plan
 from autoprog.optimizer import Start
 from autoprog.search.delivery import deliver
 from autoprog.search.loop import Exploration
@@ -77,11 +78,11 @@ class Laboratory:
 
     Parameters
     ----------
-    engine : DaskEngine
+    engine : LocalEngine
         Runs evaluations.
     """
 
-    def __init__(self, engine: DaskEngine) -> None:
+    def __init__(self, engine: LocalEngine) -> None:
         self.engine = engine
 
     def search(self, cohort: Cohort, settings: dict[str, Any]) -> Search:
@@ -111,8 +112,7 @@ class Laboratory:
         history, plan, _ = exploration.outcome()
         posterior = exploration.posterior(history, np.random.default_rng(state.settings.seed))
         cohort = plan.sample(cohort)
-        follow_up = ScoringContext.of(cohort, plan.times) if cohort.has_times else None
-        candidates = Candidates(history, posterior, get_outcomes(cohort), follow_up)
+        candidates = Candidates(history, posterior, make_endpoint(cohort, plan.times))
         validation_s = store.began[Phase.RULES] - store.began[Phase.VALIDATION]
         return Search(result, history, plan, candidates, exploration.state.start, total_s, validation_s)
 
@@ -132,7 +132,7 @@ class Laboratory:
 @contextmanager
 def laboratory(slots: int) -> Iterator[Laboratory]:
     """Open one whose children have loaded their libraries."""
-    with DaskEngine.embedded(slots) as engine:
+    with LocalEngine(slots) as engine:
         list(run_calls(engine, [Call(str(i), len, ((),)) for i in range(slots)], CallLimits(60, 1024), lambda: False))
         yield Laboratory(engine)
 

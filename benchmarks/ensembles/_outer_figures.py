@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, t
 from sklearn.metrics import roc_auc_score
 
-from autoprog.validation import compute_calibration, smooth_calibration
+from autoprog.performance import compute_calibration, smooth_calibration
 
 OTHERS = ("simple", "lightgbm", "best_single")
 

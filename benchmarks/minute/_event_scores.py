@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from autoprog import Survival
 from autoprog.estimator.tables import survival_cohort
-from autoprog.evaluation import ScoringContext, get_outcomes, make_event_metric
+from autoprog.performance import ScoringContext, make_event_metric
 
 MEASURES = {"uno_c": "uno_c", "brier": "integrated_brier"}
 
@@ -23,7 +23,7 @@ def scores(name: str, seed: int, data: Path, risks: NDArray[np.float64]) -> dict
     X, t, e, h = load(name, data)
     cohort = survival_cohort(X, Survival(t, e), h.tolist(), None, all_numeric=False)
     follow_up, (_, new) = ScoringContext.of(cohort, cohort.horizons), split(e, seed)
-    y = get_outcomes(cohort)[new]
+    y = cohort.outcomes[new]
     return {
         measure: round(float(make_event_metric(metric, follow_up).score(y, risks)), 5)
         for measure, metric in MEASURES.items()

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation import Plan, fit_pipeline, get_outcomes, predict_risks
+from autoprog.evaluation import Plan, fit_pipeline
 from autoprog.space import Configuration, Step
 
 INNER_FOLDS = 5
@@ -61,7 +61,7 @@ class Imported:
         """Fit to the one part and predict the other."""
         X, new = fold.matrices()
         if _n_causes(fold.learn):
-            model = self.kind().fit(X, get_outcomes(fold.learn))
+            model = self.kind().fit(X, fold.learn.outcomes)
             return np.asarray(model.cumulative_incidence(new, np.array(fold.learn.horizons)))[:, 0]
         return np.asarray(self.kind().fit(X, fold.learn.y).predict_proba(new))[:, 1]
 
@@ -139,7 +139,7 @@ def _of_space(learner: str, fold: Fold) -> _Floats:
     configuration = Configuration(Step("median"), Step("none"), Step(learner), Step("none"))
     plan = Plan("uno_c", INNER_FOLDS, 1, fold.seed, times=horizons)
     pipeline = fit_pipeline(configuration, fold.learn, np.arange(fold.learn.n_rows), plan, fold.seed)
-    return predict_risks(pipeline, fold.new, horizons)
+    return fold.learn.target.predict_risks(pipeline, fold.new, horizons)
 
 
 def _n_causes(cohort: Cohort) -> int:

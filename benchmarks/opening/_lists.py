@@ -19,8 +19,11 @@ from _runs import Split
 from numpy.typing import NDArray
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
+from autoprog.cohort import Binary, Cohort
+from autoprog.endpoints import make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Candidates, EnsembleName
-from autoprog.evaluation import METRICS, Evaluation, History, Status
+from autoprog.evaluation import Evaluation, History, Status
+from autoprog.performance import METRICS
 from autoprog.search.opening import names_for
 from autoprog.space import Configuration, Step, TableShape
 from autoprog.validation import shrunk_recalibration
@@ -70,7 +73,8 @@ def _weights(split: Split, places: Sequence[int], rule: EnsembleName) -> _Floats
         Evaluation(i, 0, _NOBODY, Status.SUCCEEDED, loss.score(split.y, p), (), p)
         for i, p in enumerate(split.out_of_fold[list(places)])
     )
-    candidates = Candidates(History(loss, evaluations), None, split.y, chosen_before=len(places))
+    cohort = Cohort("split", Binary("y", "1", "0"), (), np.empty((len(split.y), 0)), split.y)
+    candidates = Candidates(History(loss, evaluations), None, make_endpoint(cohort), chosen_before=len(places))
     members = WEIGHING_RULES[rule].weigh(candidates, np.random.default_rng(0)).members
     weights = np.zeros(len(places))
     weights[[m.number for m in members]] = [m.weight for m in members]

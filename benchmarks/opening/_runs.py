@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from autoprog.cohort import Cohort
 from autoprog.estimator.tables import binary_cohort
-from autoprog.evaluation import Plan, cross_validate, fit_pipeline, predict_risks
+from autoprog.evaluation import Plan, cross_validate, fit_pipeline
 from autoprog.search.planning import plan_for, plan_search
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Space
@@ -148,7 +148,7 @@ def _fitted(
         if path is not None and validated.chosen is not None:
             configuration = configuration.at("prediction", path.name, validated.chosen.value)
         pipeline = fit_pipeline(configuration, cohort, np.arange(cohort.n_rows), plan, plan.seed)
-        return validated.risks, predict_risks(pipeline, others.X).astype(np.float32), seconds
+        return validated.risks, cohort.target.predict_risks(pipeline, others.X).astype(np.float32), seconds
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         print(f"{configuration.prediction.algorithm}: {error}")
         return None

@@ -21,12 +21,13 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from autoprog.cohort import Cohort, to_parquet
-from autoprog.engine import DaskEngine
-from autoprog.evaluation import METRICS, Evaluation, Plan, Status, fit_pipeline
+from autoprog.cohort import Cohort, stratified_rows, to_parquet
+from autoprog.engine import LocalEngine
+from autoprog.evaluation import Evaluation, Plan, Status, fit_pipeline
+from autoprog.performance import METRICS
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import CohortRef
-from autoprog.space import Configuration, stratified_rows
+from autoprog.space import Configuration
 from autoprog.work import CallLimits
 from benchmarks.optimizer.methods import METHODS
 from benchmarks.optimizer.problem import Problem
@@ -85,7 +86,7 @@ class _Kept:
 class _Split:
     """One cohort's patients, divided by a seed, and the evaluations on them."""
 
-    def __init__(self, name: str, seed: int, plan: LivePlan, engine: DaskEngine, scratch: Path) -> None:
+    def __init__(self, name: str, seed: int, plan: LivePlan, engine: LocalEngine, scratch: Path) -> None:
         cohort, size = whole(name, plan.data)
         self._searched, self._outer = _divided(cohort, size, [seed, zlib.crc32(name.encode())])
         self.plan = Plan("auc_roc", FOLDS, 1, seed)
@@ -171,7 +172,7 @@ def make(cohorts: Sequence[str], plan: LivePlan) -> None:
         Methods, seeds, budget and folders.
     """
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as scratch, DaskEngine.embedded(SLOTS) as engine:
+    with tempfile.TemporaryDirectory() as scratch, LocalEngine(SLOTS) as engine:
         for seed in plan.seeds:
             for name in cohorts:
                 split = _Split(name, seed, plan, engine, Path(scratch))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autoprog.evaluation import METRICS, Evaluation, History
+from autoprog.evaluation import Evaluation, History
 from autoprog.optimizer import Optimizer, OptimizerOptions, Start, make_optimizer
+from autoprog.performance import METRICS
 from autoprog.space import Configuration, Space, TableShape
 from benchmarks.optimizer.problem import Problem
 

@@ -26,6 +26,7 @@ class FakeProvider:
         self.others: list[dict[str, Any]] = [{"kty": "RSA", "use": "enc", "kid": "e1", "n": "AQAB", "e": "AQAB"}]
         self.issuer = ISSUER
         self.is_away = False
+        self.ends_sessions = True
         self.asked: list[str] = []
         self._codes: dict[str, dict[str, Any]] = {}
 
@@ -51,6 +52,13 @@ class FakeProvider:
         self._codes[code] = {**asked, "claims": claims}
         return str(httpx2.QueryParams({"code": code, "state": asked["state"]}))
 
+    def log_out(self, address: str) -> str:
+        """End a person's session at the address where the server has sent her; return the address of the way back."""
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+        assert address.startswith(f"{ISSUER}/logout?theme=plain&")
+        assert asked["client_id"] == CLIENT_ID
+        return asked["post_logout_redirect_uri"]
+
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path.removeprefix("/realms/clinic")
         self.asked.append(path)
@@ -58,6 +66,8 @@ class FakeProvider:
             raise httpx2.ConnectError("nobody answers", request=request)
         if path == "/.well-known/openid-configuration":
             places = {"authorization_endpoint": "auth", "token_endpoint": "token", "jwks_uri": "keys"}
+            if self.ends_sessions:
+                places["end_session_endpoint"] = "logout?theme=plain"
             addresses = {name: f"{ISSUER}/{place}" for name, place in places.items()}
             return httpx2.Response(200, json={"issuer": self.issuer, **addresses})
         if path == "/keys":

@@ -11,24 +11,26 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from autoprog.cohort import cleveland
-from autoprog.evaluation import METRICS, THRESHOLDS, CrossValidation, Evaluation, Plan, Status, cross_validate
+from autoprog.evaluation import CrossValidation, Evaluation, Plan, Status, cross_validate
 from autoprog.interpreter import explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
 from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.observations import Observations
 from autoprog.optimizer.posterior import Posterior
-from autoprog.search.ports import Claim, Phase, SearchResult
-from autoprog.space import Configuration, Step, TableShape, build_pipeline
-from autoprog.storage.database import Database
-from autoprog.storage.files import Files
-from autoprog.storage.store import DatabaseStore
-from autoprog.validation import (
-    FeatureDistribution,
+from autoprog.performance import (
+    METRICS,
+    THRESHOLDS,
     compute_calibration,
     compute_performance,
     decision_curve,
     estimate_score,
 )
+from autoprog.search.ports import Claim, Phase, SearchResult
+from autoprog.space import Configuration, Step, TableShape, build_pipeline
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.store import DatabaseStore
+from autoprog.validation import FeatureDistribution
 from tests.cohorts import cleveland_cohort
 
 LEASE_S = 60.0

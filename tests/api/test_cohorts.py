@@ -213,6 +213,23 @@ def test_a_body_that_is_not_multipart_is_unsupported(client: TestClient, content
     assert response.status_code == 415
 
 
+@pytest.mark.parametrize("charset", ["\0", "punycode", "undefined"])
+def test_parts_in_no_readable_character_set_are_a_fault(client: TestClient, charset: str) -> None:
+    body = b'--b\r\nContent-Disposition: form-data; name="sp\xe4c"\r\n\r\n{}\r\n--b--\r\n'
+    headers = {"Content-Type": f"multipart/form-data; boundary=b; charset={charset}"}
+    response = client.post("/v1/cohorts", content=body, headers=headers)
+    assert response.status_code == 422
+    assert pointers(response) == ["/headers/content-type"]
+
+
+def test_a_part_of_half_a_surrogate_pair_is_a_fault(client: TestClient) -> None:
+    body = b'--b\r\nContent-Disposition: form-data; name="+2AA-/~"\r\n\r\n+2AA-\r\n--b--\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=b; charset=utf-7"}
+    response = client.post("/v1/cohorts", content=body, headers=headers)
+    assert response.status_code == 422
+    assert {"/spec", "/file", "/?~1~0"} <= set(pointers(response))
+
+
 def test_a_broken_multipart_body_is_a_bad_request(client: TestClient) -> None:
     headers = {"Content-Type": "multipart/form-data"}
     response = client.post("/v1/cohorts", content=b"--x\r\n", headers=headers)

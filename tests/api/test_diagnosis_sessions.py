@@ -269,7 +269,7 @@ class TestWrongAnswers:
     ("backend", "name"),
     [
         *((backend, "zoo") for backend in BACKENDS),
-        pytest.param("sqlite", "dermatology_binary", marks=[pytest.mark.slow, pytest.mark.ci]),
+        pytest.param("sqlite", "dermatology_binary", marks=pytest.mark.slow),
         pytest.param("sqlite", "many_diseases", marks=pytest.mark.slow),
     ],
 )

@@ -178,6 +178,35 @@ def test_content_of_another_kind(client: TestClient, content: bytes) -> None:
     assert post(client, content).status_code == 415
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '|b1', 'fortran_order': False, 'shape': (4, 3), }\n",
+        "{'descr': '|b1', 'fortran_order': False, 'shape': (-4, -3), }\n",
+        "{'descr': '|b1', 'fortran_order': False, 'shape': (2**40, 2**40), }\n",
+        "{'descr': '|b1', 'fortran_order': False, 'shape': (1000000000000, 1), }\n",
+        "{'descr': '|b1', 'fortran_order': False, 'shape': (4, 3),bject\n",
+        "(" * 5_000,
+    ],
+)
+def test_an_array_that_claims_what_it_does_not_hold_is_damaged(client: TestClient, header: str) -> None:
+    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+    assert post(client, content).status_code == 415
+
+
+def test_an_array_may_be_stored_by_columns_and_in_the_second_format(client: TestClient) -> None:
+    array = np.array(RESPONSES, dtype=bool)
+    second = io.BytesIO()
+    np.lib.format.write_array(second, array, version=(2, 0))
+    contents = [saved(array), saved(np.asfortranarray(array)), second.getvalue()]
+    assert len({made(post(client, content))["sha256"] for content in contents}) == 1
+
+
+def test_a_blank_first_line_is_no_header(client: TestClient) -> None:
+    faults = find_faults(post(client, b"\nq1,q2\n0,1\n"))
+    assert faults == {"/file": "the first line is empty; it must name the columns"}
+
+
 def test_nothing_in_an_array_is_unpickled(client: TestClient) -> None:
     file = io.BytesIO()
     np.save(file, np.array([[{"a": 1}]], dtype=object), allow_pickle=True)

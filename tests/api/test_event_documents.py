@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from api.searches.event_schemas import HorizonDocument
-from autoprog.validation.event_times import horizon_document
+from autoprog.performance import horizon_document
 
 
 def test_a_threshold_whose_patients_are_all_lost_early_has_no_net_benefit() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import dataclasses
 import hmac
+import html
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from httpx2 import Response
 from joserfc.jwk import RSAKey
 from pydantic import ValidationError
 
@@ -231,6 +234,47 @@ def test_a_person_logs_in_and_comes_back_to_where_she_was(app: FastAPI, provider
     assert "ada" in browser.get("/settings").text
 
 
+def log_out(browser: TestClient) -> Response:
+    token = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/settings").text)
+    assert token is not None
+    left = browser.post("/logout", data={"csrf_token": token.group(1)})
+    assert browser.get("/cohorts").status_code == 303
+    return left
+
+
+def test_log_out_leads_on_to_that_of_the_provider(app: FastAPI, provider: FakeProvider) -> None:
+    ada = log_in(app, provider)
+    secret = ada.cookies["__Host-session"]
+    left = log_out(ada)
+    # Not a redirect: browsers let a form with `form-action 'self'` lead to no other site.
+    assert left.status_code == 200
+    address = re.search(r'content="0; url=([^"]+)"', left.text)
+    assert address is not None
+    assert provider.log_out(html.unescape(address.group(1))) == f"{SITE}/login"
+    ada.cookies.set("__Host-session", secret, domain="autoprog.hospital.example")
+    assert ada.get("/cohorts").status_code == 303
+
+
+def test_log_out_ends_the_session_here_whatever_the_provider_offers(
+    app: FastAPI, provider: FakeProvider, clock: Clock
+) -> None:
+    provider.ends_sessions = False
+    assert log_out(log_in(app, provider)).headers["location"] == "/login"
+    ada = log_in(app, provider)
+    clock.now += 10_000
+    provider.is_away = True
+    left = log_out(ada)
+    assert (left.status_code, "you may still be logged in there" in left.text) == (200, True)
+
+
+def test_who_logged_in_with_a_key_is_not_sent_to_the_provider(app: FastAPI, database: Database) -> None:
+    with database.session() as session:
+        _, key = KeyRepository(session).create("Ward 7", ["read"])
+    browser = browse(app)
+    assert browser.post("/login", data={"key": key}).status_code == 303
+    assert log_out(browser).headers["location"] == "/login"
+
+
 def test_an_answer_of_another_log_in_is_refused(app: FastAPI, provider: FakeProvider, database: Database) -> None:
     mine, theirs = browse(app), browse(app)
     my_way = provider.log_in(mine.get("/login/provider").headers["location"])
@@ -361,3 +405,35 @@ def test_a_cookie_that_was_made_up_is_no_log_in() -> None:
 def test_settings_that_cannot_be_right(given: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValidationError, match=fault):
         Settings(**{**SETTINGS, **given})
+
+
+def test_keys_lose_what_the_role_of_their_maker_no_longer_gives(app: FastAPI, provider: FakeProvider) -> None:
+    person = {"sub": "u-2", "email": "lead@ward"}
+    lead = log_in(app, provider, {**person, "roles": ["lead"]})
+    page = lead.get("/settings").text
+    token = page.partition('name="csrf_token" value="')[2].partition('"')[0]
+    made = lead.post("/settings/keys", data={"csrf_token": token, "scopes": ["read", "write"], "days": ""}).text
+    key = made.partition('<code class="secret">')[2].partition("<")[0]
+    by_key = browse(app)
+    assert by_key.post("/login", data={"key": key}).status_code == 303
+    used = program(app, key)
+    assert used.post("/v1/cohorts", files=multipart()).status_code == 201
+    assert "make, change and delete" in by_key.get("/settings").text
+
+    log_in(app, provider, {**person, "roles": ["physician"]})
+    assert used.get("/v1/cohorts").status_code == 200
+    assert used.post("/v1/cohorts", files=multipart()).status_code == 403
+    assert by_key.get("/cohorts").status_code == 200
+    assert "make, change and delete" not in by_key.get("/settings").text
+
+    assert program(app, provider.token(**person, roles=[])).get("/v1/cohorts").status_code == 403
+    assert used.get("/v1/cohorts").status_code == 403
+
+    log_in(app, provider, {**person, "roles": ["lead"]})
+    assert used.post("/v1/cohorts", files=multipart()).status_code == 201
+
+
+def test_who_never_had_a_role_leaves_no_trace(app: FastAPI, provider: FakeProvider, database: Database) -> None:
+    assert program(app, provider.token(sub="u-9", roles=[])).get("/v1/cohorts").status_code == 403
+    with database.session(read_only=True) as session:
+        assert KeyRepository(session).all() == []

@@ -12,8 +12,9 @@ from fastapi.testclient import TestClient
 
 from tests.api.diagnosing import made
 from tests.api.selecting import PROBLEMS, make_problem
+from tests.conftest import LONG_BACKENDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.ci, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.parametrize("backend", LONG_BACKENDS)]
 
 CLIENTS, ROUNDS = 200, 1
 

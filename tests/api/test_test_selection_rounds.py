@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
-from api.test_selection import live
+from autoprog.app import live_problems
 from autoprog.csmd import SelectionProblem, problem_from_json
 from autoprog.storage.database import Database
 from autoprog.storage.test_selection_tables import SelectionFeedbackRow, SelectionSnapshotRow
@@ -121,7 +121,7 @@ def test_an_open_round_can_be_given_up_and_a_closed_one_cannot(client: TestClien
 def test_a_new_process_knows_all_from_snapshot_and_rows(
     client: TestClient, database: Database, client_of: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "SNAPSHOT_EVERY", 10)
+    monkeypatch.setattr(live_problems, "SNAPSHOT_EVERY", 10)
     ada = client_of("ada")
     problem = make_problem(ada)
     for row in patients(34):

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from api.space.service import space_document
 from autoprog.settings import read_settings
@@ -79,6 +80,16 @@ def test_what_cannot_be_done_is_one_line(autoprog: CommandLine, tmp_path: Path, 
             '["no_such_learners"]',
             "AUTOPROG_PLUGINS: 'no_such_learners' cannot be imported: No module named 'no_such_learners'",
         ),
+        (
+            "AUTOPROG_ACCEPTED_MODEL_KEYS",
+            "secret",
+            'AUTOPROG_ACCEPTED_MODEL_KEYS: this is no JSON list of keys, such as ["KEY"], or [] for none',
+        ),
+        (
+            "AUTOPROG_ACCEPTED_MODEL_KEYS",
+            '["B"]',
+            "AUTOPROG_ACCEPTED_MODEL_KEYS needs AUTOPROG_MODEL_KEY: without it no signature is checked",
+        ),
         ("AUTOPROG_SECRETS_DIR", "nowhere", "AUTOPROG_SECRETS_DIR: there is no folder nowhere"),
     ],
 )
@@ -89,11 +100,78 @@ def test_a_wrong_setting_is_named(
     assert autoprog("space") == Answer(2, "", f"autoprog: {line}\n")
 
 
+def write_secret(folder: Path, name: str, text: str) -> Path:
+    path = folder / f"autoprog_{name}"
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+def test_the_password_of_the_database_may_stand_in_a_file_and_hold_any_characters(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, autoprog: CommandLine
+) -> None:
+    write_secret(tmp_path, "database_password", "a/b@c:d %ä?\n")
+    monkeypatch.setenv("AUTOPROG_SECRETS_DIR", str(tmp_path))
+    monkeypatch.setenv("AUTOPROG_DATABASE", "postgresql+psycopg://ada@host:5432/name?connect_timeout=1")
+    settings = read_settings({})
+    url = make_url(settings.database_url)
+    assert (url.username, url.password, url.host) == ("ada", "a/b@c:d %ä?", "host")
+    assert (url.port, url.database, url.query) == (5432, "name", {"connect_timeout": "1"})
+    assert "a/b" not in repr(settings)
+    for other in ("postgresql+psycopg://host/name", "postgresql+psycopg://ada:known@host/name"):
+        monkeypatch.setenv("AUTOPROG_DATABASE", other)
+        answer = autoprog("space")
+        assert answer.code == 2
+        assert "AUTOPROG_DATABASE with a user and no password" in answer.err
+        assert answer.err.count("\n") == 1
+
+
+def test_secrets_that_cannot_be_used_are_named_all_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, autoprog: CommandLine
+) -> None:
+    write_secret(tmp_path, "oidc_client_secret", " \n")
+    write_secret(tmp_path, "model_kye", "secret")
+    write_secret(tmp_path, "model_key", "secret").chmod(0o644)
+    (tmp_path / "autoprog_database").mkdir()
+    write_secret(tmp_path, "database_password", "").write_bytes(b"secret\xff")
+    monkeypatch.setenv("AUTOPROG_SECRETS_DIR", str(tmp_path))
+    answer = autoprog("space")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.splitlines() == [
+        f"autoprog: {tmp_path}/autoprog_database: this is a folder; write the secret into a file of this name",
+        f"autoprog: {tmp_path}/autoprog_database_password: the file is not UTF-8",
+        f"autoprog: {tmp_path}/autoprog_model_key: other users of this machine can read or change the file: chmod 600",
+        f"autoprog: {tmp_path}/autoprog_model_kye: there is no setting of this name",
+        f"autoprog: {tmp_path}/autoprog_oidc_client_secret: the file is empty",
+    ]
+
+
+def test_a_secret_of_another_user_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, autoprog: CommandLine
+) -> None:
+    path = write_secret(tmp_path, "model_key", "secret")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("root reads every file")
+    monkeypatch.setenv("AUTOPROG_SECRETS_DIR", str(tmp_path))
+    assert "cannot be read by the user of this process: Permission denied" in autoprog("space").err
+
+
+def test_a_secret_that_is_mounted_may_be_readable_by_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    write_secret(tmp_path, "model_key", "from a mount").chmod(0o444)
+    monkeypatch.setenv("AUTOPROG_SECRETS_DIR", str(tmp_path))
+    monkeypatch.setattr(os.path, "ismount", lambda path: path == tmp_path)  # as /run/secrets in a container
+    key = read_settings({}).model_key
+    assert key is not None
+    assert key.get_secret_value() == "from a mount"
+
+
 def test_secrets_are_read_from_files_unless_the_environment_has_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "autoprog_model_key").write_text("from a file\n")
-    (tmp_path / "autoprog_database").write_text("sqlite:///file.db")
+    write_secret(tmp_path, "model_key", "from a file\n")
+    write_secret(tmp_path, "database", "sqlite:///file.db")
+    (tmp_path / "postgres_password").write_text("of another program")
     monkeypatch.setenv("AUTOPROG_SECRETS_DIR", str(tmp_path))
     monkeypatch.setenv("AUTOPROG_DATABASE", "sqlite:///environment.db")
     settings = read_settings({})

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from autoprog.cohort import read_cohort
+from autoprog.cohort import describe_file, read_cohort
 from autoprog.cohort.table import ReadLimits, parse_parquet
-from autoprog.errors import TooLargeError
+from autoprog.errors import TooLargeError, UnsupportedMediaError
 from tests.cohort.tables import find_faults, spec_of, twenty
 
 LIMITS = ReadLimits()
@@ -94,6 +94,21 @@ def test_sizes_are_checked_before_anything_is_decompressed() -> None:
     noise = parquet_of(pa.table({"a": np.random.default_rng(0).normal(size=2_000)}))
     with pytest.raises(TooLargeError, match="bytes uncompressed; at most 10,000"):
         parse_parquet(noise, ReadLimits(decompressed_bytes=10_000))
+
+
+def test_a_name_that_is_no_utf_8_is_a_damaged_file() -> None:
+    content = parquet_of(pa.table(twenty(marker=[1.5] * 20)))
+    assert content.count(b"marker") >= 2
+    with pytest.raises(UnsupportedMediaError, match="damaged"):
+        parse_parquet(content.replace(b"marker", b"mark\xe4r"), LIMITS)
+
+
+def test_numbers_too_close_for_a_histogram_have_none() -> None:
+    close = [1.0, np.nextafter(1.0, 2.0)] * 10
+    described = describe_file(parquet_of(pa.table(twenty(close=close, wide=list(range(20))))), LIMITS)
+    bins = {column.name: column.bins for column in described.columns}
+    assert bins["close"] == ()
+    assert sum(bins["wide"]) == 20
 
 
 def test_a_long_text_repeated_often_is_held_once() -> None:

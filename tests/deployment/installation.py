@@ -18,6 +18,7 @@ from typing import Any, Self
 import httpx2
 import psutil
 import yaml
+from sqlalchemy import make_url
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240
@@ -68,8 +69,17 @@ class Installation:
             "127.0.0.1', 8787": f"127.0.0.1', {dashboard}",
         }
         self._additions = {"api": ["--port", str(api)], "scheduler": ["--host", "127.0.0.1"]}
-        self._values = {"AUTOPROG_DATABASE": database_url, "AUTOPROG_MODEL_KEY": secrets.token_hex(32)}
-        self._values["AUTOPROG_CERTIFICATES"] = str(folder / "certificates")
+        url = make_url(database_url)
+        self._values = {
+            "AUTOPROG_DATABASE": url._replace(password=None).render_as_string(),
+            "AUTOPROG_SECRETS_DIR": str(folder / "secrets"),
+            "AUTOPROG_CERTIFICATES": str(folder / "certificates"),
+        }
+        texts = {"database_password": url.password or "none", "model_key": secrets.token_hex(32)}
+        (folder / "secrets").mkdir(mode=0o700)
+        for name, text in {**texts, "accepted_model_keys": "[]"}.items():
+            (folder / "secrets" / f"autoprog_{name}").write_text(f"{text}\n")
+            (folder / "secrets" / f"autoprog_{name}").chmod(0o600)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:

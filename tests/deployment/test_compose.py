@@ -14,8 +14,10 @@ from click.testing import CliRunner
 from typer.main import get_command
 
 from autoprog.cli import app
+from autoprog.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+SECRETS = ("autoprog_database_password", "autoprog_model_key", "autoprog_accepted_model_keys")
 OURS = ("migrate", "certificates", "api", "runner", "scheduler", "worker")
 
 
@@ -50,7 +52,8 @@ def values(dockerfile: list[tuple[str, str]], instruction: str) -> list[str]:
 
 
 def test_image_is_slim_and_has_the_runtime_that_lightgbm_links(dockerfile: list[tuple[str, str]]) -> None:
-    assert values(dockerfile, "FROM") == ["python:3.11-slim"]
+    (image,) = values(dockerfile, "FROM")
+    assert image.startswith("python:3.11-slim@")
     assert any("libgomp1" in run for run in values(dockerfile, "RUN"))
 
 
@@ -92,7 +95,7 @@ def test_everything_that_the_wheel_is_made_of_reaches_the_build() -> None:
 def test_services(compose: dict[str, Any]) -> None:
     assert set(compose["services"]) == {"postgres", *OURS}
     assert all(compose["services"][name]["image"] == "autoprog" for name in OURS)
-    major = int(compose["services"]["postgres"]["image"].partition(":")[2].split(".")[0])
+    major = int(compose["services"]["postgres"]["image"].partition(":")[2].partition("@")[0].split(".")[0])
     assert major >= 15
 
 
@@ -170,14 +173,25 @@ def test_only_the_api_keeps_the_health_check_of_the_image(compose: dict[str, Any
 
 
 def test_secrets_have_no_default_and_reach_only_those_who_need_them(compose: dict[str, Any]) -> None:
-    text = (ROOT / "docker-compose.yml").read_text()
-    for secret in ("POSTGRES_PASSWORD", "AUTOPROG_MODEL_KEY"):
-        references = re.findall(r"\$\{" + secret + r"[^}]*\}", text)
-        assert references
-        assert all(reference.startswith("${" + secret + ":?") for reference in references)
-    for name in ("scheduler", "worker"):
-        assert not {"AUTOPROG_DATABASE", "AUTOPROG_MODEL_KEY"} & set(compose["services"][name].get("environment", {}))
-    assert ".env" in (ROOT / ".gitignore").read_text().splitlines()
+    given = {name: service.get("secrets", []) for name, service in compose["services"].items()}
+    password, *keys = SECRETS
+    assert given == {
+        "postgres": [password],
+        **{name: [password, *keys] for name in ("migrate", "api", "runner")},
+        **{name: [] for name in ("certificates", "scheduler", "worker")},
+    }
+    assert compose["secrets"] == {name: {"file": f"${{SECRETS:-./secrets}}/{name}"} for name in SECRETS}
+    assert "/secrets/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_no_environment_holds_a_secret_and_every_secret_is_a_setting(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        environment = service.get("environment", {})
+        assert not {variable.lower() for variable in environment} & set(SECRETS), name
+        assert ("AUTOPROG_SECRETS_DIR" in environment) == (name in {"migrate", "api", "runner"}), name
+        assert not re.search(r"://[^@/\s]*:[^@/\s]*@", str(environment)), name
+    assert {secret.removeprefix("autoprog_") for secret in SECRETS} <= set(Settings.model_fields)
+    assert compose["services"]["postgres"]["environment"]["POSTGRES_PASSWORD_FILE"] == f"/run/secrets/{SECRETS[0]}"
 
 
 def test_files_are_shared_and_workers_only_read_them(compose: dict[str, Any]) -> None:

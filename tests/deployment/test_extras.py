@@ -122,6 +122,15 @@ def test_the_server_is_its_own_extra(tmp_path: Path) -> None:
     assert "pip install 'autoprog[server]'" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["serve", "runner", "worker"])
+def test_a_cluster_is_its_own_extra(command: str, tmp_path: Path) -> None:
+    code = "from autoprog.cli import main; main()"
+    place = [] if command == "worker" else ["--data-dir", tmp_path]
+    done = run(["server"], code, command, "--scheduler", "tls://127.0.0.1:1", *place)
+    line = "this command needs the module 'distributed', which is not installed: pip install 'autoprog[distributed]'"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"autoprog: {line}\n")
+
+
 def test_the_estimator_names_its_extra() -> None:
     code = "import autoprog\ntry:\n    autoprog.AutoPrognosis(time_budget_s=5).fit([[0.0], [1.0]] * 20, [0, 1] * 20)"
     done = run([], code + "\nexcept ImportError as error:\n    print(error)")
@@ -133,10 +142,12 @@ import autoprog.estimator, autoprog.engine, autoprog.search.runner, autoprog.sto
 from autoprog.libraries import import_libraries
 import_libraries()
 """
-_SERVER = "import api.app, uvicorn, autoprog.local; from autoprog.service import Service"
-_CERTIFICATES = (
-    "from pathlib import Path; from autoprog.engine import make_certificates as make; make(Path(sys.argv[1]), 1)"
-)
+_SERVER = "import api.app, uvicorn, autoprog.local; from autoprog.app.service import Service"
+_CERTIFICATES = """
+from pathlib import Path
+from autoprog.engine.cluster import make_certificates
+make_certificates(Path(sys.argv[1]), 1)
+"""
 
 
 @pytest.mark.parametrize(

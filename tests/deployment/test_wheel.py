@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import zipfile
 from collections.abc import Mapping
+from email.parser import Parser
 from pathlib import Path
 
 import httpx2
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from autoprog.cohort import cleveland
 from autoprog.diagnosis.compiled import LIBRARY
@@ -70,6 +73,22 @@ def test_content_is_the_packages_and_the_migrations(wheel: Path) -> None:
     assert (library in names) == (shutil.which("cc") is not None) == ("-py3-none-any" not in wheel.name)
     assert "License-Expression: GPL-3.0-or-later" in described.splitlines()
     assert len(licences) == 1
+    assert_classified(described)
+
+
+def assert_classified(described: str) -> None:
+    """An index finds the package by its field, and offers it to the versions of Python that it installs on."""
+    metadata = Parser().parsestr(described, headersonly=True)
+    classifiers = set(metadata.get_all("Classifier", []))
+    assert classifiers >= {
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Topic :: Scientific/Engineering :: Medical Science Apps.",
+        "Typing :: Typed",
+    }
+    installs_on = SpecifierSet(metadata["Requires-Python"])
+    versions = {text.rpartition(" ")[2] for text in classifiers if re.search(r"Python :: 3\.\d+$", text)}
+    assert versions == {f"3.{minor}" for minor in range(30) if f"3.{minor}" in installs_on}
 
 
 def test_without_a_compiler_the_wheel_is_pure_python(tmp_path: Path) -> None:

@@ -49,11 +49,13 @@ def free_port() -> int:
 
 
 class Proxy:
-    """A TCP proxy in front of a server: it can delay what clients send, and cut everybody off."""
+    """A TCP proxy in front of a server: it can delay what clients send, hold everything up, and cut everybody off."""
 
     def __init__(self, target: tuple[str, int]) -> None:
         self.delay_s = 0.0
         self._target, self._is_cut = target, False
+        self._passes = threading.Event()
+        self._passes.set()
         self._pairs: set[tuple[socket.socket, socket.socket]] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -68,7 +70,15 @@ class Proxy:
         yield
         self._is_cut = False
 
+    @contextmanager
+    def stalled(self) -> Iterator[None]:
+        """Pass nothing on during the block, and break nothing off: whatever was sent arrives afterwards."""
+        self._passes.clear()
+        yield
+        self._passes.set()
+
     def close(self) -> None:
+        self._passes.set()
         self._listener.close()
         for pair in list(self._pairs):
             _shut(pair)
@@ -101,6 +111,7 @@ class Proxy:
                     content = end.recv(_CHUNK)
                     if not content:
                         return
+                    self._passes.wait()
                     if end is client and self.delay_s:
                         time.sleep(self.delay_s)
                     (server if end is client else client).sendall(content)
@@ -333,14 +344,15 @@ class Clients:
             while not self._ended.wait(0.1):
                 name, key = uuid4().hex, {"Idempotency-Key": uuid4().hex}
                 asked = {"name": name, "tests": [{"name": "a", "cost": 1}]}
-                for _ in range(300):
+                deadline = time.monotonic() + 300
+                while time.monotonic() < deadline:
                     answer = self._ask(client, "POST", "/v1/test-catalogues", json=asked, headers=key)
                     if answer is not None and answer.is_success:
                         self.acknowledged[name] = answer.json()["id"]
                         break
                     time.sleep(0.2)
                 else:
-                    self.wrong.append("a request was not acknowledged after 300 repetitions")
+                    self.wrong.append("a request was not acknowledged within 300 s")
 
     def _read(self) -> None:
         with httpx2.Client(base_url=self._cluster.client.base_url, timeout=90) as client:

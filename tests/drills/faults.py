@@ -26,10 +26,11 @@ from uuid import uuid4
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from tests.drills.cluster import Clients, Cluster
-from tests.drills.postgres import OwnServer, own_server
+from tests.drills.postgres import own_server
 
 Fault = Callable[[Cluster], None]
 _HOUR = 3600
+EVALUATIONS = 12
 
 
 def kill_runners(cluster: Cluster) -> None:
@@ -86,6 +87,13 @@ def suspend(cluster: Cluster) -> None:
     cluster.signal_all(signal.SIGCONT)
 
 
+def suspend_long(cluster: Cluster) -> None:
+    """All processes stand still for ten minutes: connections, leases and the search's time all run out."""
+    cluster.signal_all(signal.SIGSTOP)
+    time.sleep(600)
+    cluster.signal_all(signal.SIGCONT)
+
+
 def move_clock(cluster: Cluster) -> None:
     """The clocks of all processes but the database's jump an hour ahead, two hours back, and to the true time."""
     for seconds in (_HOUR, -_HOUR, 0):
@@ -117,6 +125,13 @@ def cut_scheduler(cluster: Cluster) -> None:
         time.sleep(15)
 
 
+def stall_scheduler(cluster: Cluster) -> None:
+    """Nothing passes between the runners and the scheduler for 15 seconds, and no connection breaks off."""
+    assert cluster.scheduler_proxy is not None
+    with cluster.scheduler_proxy.stalled():
+        time.sleep(15)
+
+
 def kill_scheduler(cluster: Cluster) -> None:
     """SIGKILL the scheduler, and start it again, with the workers, which end without it."""
     cluster.kill("scheduler")
@@ -137,6 +152,7 @@ def kill_workers(cluster: Cluster) -> None:
 
 
 ANYWHERE: Mapping[str, Fault] = {"kill-api": kill_api, "suspend": suspend, "clock": move_clock}
+LONG: Mapping[str, Fault] = {"suspend-long": suspend_long}  # only if asked for
 ON_POSTGRES: Mapping[str, Fault] = {
     **ANYWHERE,
     "kill-runners": kill_runners,
@@ -152,48 +168,69 @@ ON_CLUSTER: Mapping[str, Fault] = {
     "kill-workers": kill_workers,
     "kill-scheduler": kill_scheduler,
     "cut-scheduler": cut_scheduler,
+    "stall-scheduler": stall_scheduler,
     "suspend": suspend,
 }
 
 
-def drill(
-    folder: Path,
-    postgres: str | None,
-    fault: Fault,
-    *,
-    evaluations: int = 12,
-    spread: bool = False,
-    server: OwnServer | None = None,
-) -> dict[str, Any]:
-    """Do one drill; return its figures, with all that was wrong."""
-    cluster = Cluster(folder, postgres, spread=spread)
-    cluster.server = server
-    return under_load(cluster, fault, evaluations)
+FAULTS: Mapping[str, Mapping[str, Fault]] = {
+    "sqlite": ANYWHERE,
+    "postgresql": ON_POSTGRES,
+    "own postgresql": ON_OWN_POSTGRES,
+    "cluster": ON_CLUSTER,
+}
+
+
+@contextmanager
+def installation(database: str, url: str | None) -> Iterator[Cluster]:
+    """An installation on an empty database, closed and removed afterwards."""
+    with ExitStack() as stack:
+        folder, server = Path(stack.enter_context(tempfile.TemporaryDirectory())), None
+        if database == "own postgresql":
+            server = stack.enter_context(own_server(Path(stack.enter_context(tempfile.TemporaryDirectory()))))
+            url = server.url
+        elif url is not None:
+            url = stack.enter_context(own_database(url))
+        cluster = Cluster(folder, url, spread=database == "cluster")
+        stack.callback(cluster.close)
+        cluster.server = server
+        yield cluster
 
 
 def under_load(cluster: Cluster, fault: Fault, evaluations: int) -> dict[str, Any]:
-    """Have clients write and a search run while something is done to the installation, and end it."""
-    try:
-        search = cluster.start_search(evaluations)
-        with Clients(cluster, search) as clients:
-            before = wait_for_evaluations(cluster, search)
-            began = time.monotonic()
-            fault(cluster)
-            took = time.monotonic() - began
-            cluster.wait_until_ready()
-            ended = wait_for_end(cluster, search)
-            time.sleep(1)
-        wrong = [*clients.wrong, *check(cluster, search, clients, before, ended, evaluations)]
-        cluster.command("audit", "verify")
-    finally:
-        cluster.close()
+    """Have clients write and a search run while something is done to the installation; verify the audit trail."""
+    found = strike(cluster, fault, evaluations)
+    cluster.command("audit", "verify")
+    return found
+
+
+def strike(
+    cluster: Cluster, fault: Fault, evaluations: int, *, after: int = 2, earlier: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """Have clients write and a search run; do something to the installation once there are so many evaluations.
+
+    What was acknowledged is added to `earlier`, if that is given, and all of it must be there.
+    """
+    search = cluster.start_search(evaluations)
+    with Clients(cluster, search) as clients:
+        before = wait_for_evaluations(cluster, search, after)
+        began = time.monotonic()
+        fault(cluster)
+        took = time.monotonic() - began
+        cluster.wait_until_ready()
+        ended = wait_for_end(cluster, search)
+        time.sleep(1)
+    kept = clients.acknowledged | (earlier or {})
+    if earlier is not None:
+        earlier.update(kept)
     return {
         "acknowledged": len(clients.acknowledged),
         "statuses": dict(sorted(clients.statuses.items())),
         "without response": clients.lost,
+        "evaluations before": len(before),
         "fault s": round(took, 1),
         "to the end s": round(time.monotonic() - began, 1),
-        "wrong": wrong,
+        "wrong": [*clients.wrong, *check(cluster, search, kept, before, ended, evaluations)],
     }
 
 
@@ -219,7 +256,12 @@ def wait_for_end(cluster: Cluster, search: str) -> dict[str, Any]:
 
 
 def check(
-    cluster: Cluster, search: str, clients: Clients, before: list[dict[str, Any]], ended: dict[str, Any], most: int
+    cluster: Cluster,
+    search: str,
+    acknowledged: Mapping[str, str],
+    before: list[dict[str, Any]],
+    ended: dict[str, Any],
+    most: int,
 ) -> Iterator[str]:
     """Yield what is wrong after a search has ended: nothing acknowledged may be lost, nothing be there twice."""
     if ended["status"] != "succeeded" or ended["model_id"] is None:
@@ -234,10 +276,10 @@ def check(
     stored = cluster.items("/v1/test-catalogues")
     if len({each["name"] for each in stored}) < len(stored):
         yield "a catalogue is stored twice"
-    if not clients.acknowledged:
+    if not acknowledged:
         yield "nothing was acknowledged"
     known = {each["name"]: each["id"] for each in stored}
-    lost = [name for name, given in clients.acknowledged.items() if known.get(name) != given]
+    lost = [name for name, given in acknowledged.items() if known.get(name) != given]
     if lost:
         yield f"{len(lost)} catalogues that were acknowledged are lost"
 
@@ -262,31 +304,24 @@ def main() -> None:
     where.add_argument("--postgres")
     where.add_argument("--own-postgres", action="store_true")
     where.add_argument("--cluster", metavar="URL")
-    parser.add_argument("--only", nargs="+", choices=sorted({*ON_POSTGRES, *ON_OWN_POSTGRES, *ON_CLUSTER}))
+    parser.add_argument("--only", nargs="+", choices=sorted({*ON_POSTGRES, *ON_OWN_POSTGRES, *ON_CLUSTER, *LONG}))
     parser.add_argument("--times", type=int, default=1)
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes end, too
     if asked.own_postgres:
-        faults, database = ON_OWN_POSTGRES, "own postgresql"
+        database = "own postgresql"
     elif asked.cluster:
-        faults, database = ON_CLUSTER, "cluster"
+        database = "cluster"
     else:
-        faults, database = (ON_POSTGRES, "postgresql") if asked.postgres else (ANYWHERE, "sqlite")
+        database = "postgresql" if asked.postgres else "sqlite"
+    faults, url = FAULTS[database], asked.postgres or asked.cluster
     failed = False
     for _ in range(asked.times):
-        for name, fault in faults.items():
-            if asked.only and name not in asked.only:
+        for name, fault in {**faults, **LONG}.items():
+            if name not in (asked.only or faults):
                 continue
-            with ExitStack() as stack:
-                folder, server = Path(stack.enter_context(tempfile.TemporaryDirectory())), None
-                url = asked.postgres or asked.cluster
-                if url is not None:
-                    url = stack.enter_context(own_database(url))
-                elif asked.own_postgres:
-                    place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                    server = stack.enter_context(own_server(place))
-                    url = server.url
-                found = drill(folder, url, fault, spread=asked.cluster is not None, server=server)
+            with installation(database, url) as cluster:
+                found = under_load(cluster, fault, EVALUATIONS)
             failed = failed or bool(found["wrong"])
             print(json.dumps({"fault": name, "database": database, **found}), flush=True)
     sys.exit(failed)

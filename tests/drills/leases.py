@@ -1,9 +1,9 @@
 """Runners, their leases and the queue in a simulated world: millions of orders of events, each with its seed.
 
-    python -m tests.drills.leases [--schedules 10000] [--first 0] [--faults]
+    python -m tests.drills.leases [--schedules 10000] [--first 0] [--processes N] [--minutes N] [--faults]
 
 The runner's loop, the heartbeat, the leases and the repositories are the product's, on SQLite; processes, time and
-faults are simulated. In each schedule two to six searches of two owners are worked on by two or three runners, which
+faults are simulated. In each schedule one to six searches of two owners are worked on by two or three runners, which
 are killed, suspended and ended, while transactions fail before or after they are committed, the clock jumps by an hour
 and clients cancel. A book beside the database says what must be true of each transaction. `--faults` plants one fault
 after another in the product, and shows which schedule finds it.
@@ -15,14 +15,19 @@ import argparse
 import hashlib
 import json
 import logging
+import math
+import os
 import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,7 +48,13 @@ from tests.storage.support import add_cohort, add_owner, make_configuration, mak
 
 LEASE_S = 10.0
 PUT_BACK_S = 60.0
-EVALUATIONS = 3
+EVALUATIONS = 2
+_PART = 100  # schedules that a process plays at a time
+_KINDS = (None, "heartbeat", "release", "evaluation", "end", "failure", "claim")
+# Within this time a heartbeat has come, also if the one before failed: two thirds of a lease, and what the world adds.
+_BEAT_S = 2 / 3 * LEASE_S + 1.0
+_QUIET_FAILURES = {"heartbeat": 0.2, "evaluation": 0.15}
+_SETTINGS = SearchSettings().model_dump(mode="json")
 T = TypeVar("T")
 
 
@@ -54,11 +65,11 @@ class Entry:
     owner: str
     order: int
     is_poison: bool
+    losses: int
     token: int = 0
     holder: Process | None = None  # that has not given it back
     is_worked_on: bool = False  # as far as the holder knows
     lease_end: datetime | None = None
-    losses: int = 0
     heard: datetime | None = None
     spent_s: float = 0.0
     evaluations: dict[int, str] = field(default_factory=dict)
@@ -77,6 +88,7 @@ class Book:
         self.searches: dict[str, Entry] = {}
         self.served: dict[str, datetime] = {}
         self.quiet_since: float | None = None
+        self.failed_before: set[tuple[str, str]] = set()  # of which process the last transaction of a kind failed
 
     def close(self) -> None:
         self._rows.close()
@@ -118,6 +130,15 @@ class Book:
         entry.is_worked_on = False
         self._leased(entry, row, now)
         self.served[entry.owner] = now
+
+    def fails_once(self, does: str) -> bool:
+        """Whether a transaction fails in quiet times: never two in a row of a kind and a process."""
+        if self.quiet_since is None or does not in _QUIET_FAILURES:
+            return False
+        which = self._world.thread().process.name, does
+        fails = which not in self.failed_before and self._world.random.random() < _QUIET_FAILURES[does]
+        (self.failed_before.add if fails else self.failed_before.discard)(which)
+        return fails
 
     def told(self, claim: Claim) -> None:
         """Write down that a runner knows of its claim."""
@@ -235,7 +256,8 @@ class Book:
         """In quiet times a process that lives loses no lease."""
         quiet_s = 0.0 if self.quiet_since is None else self._world.now - self.quiet_since
         is_alive = entry.holder is not None and entry.holder.is_alive and entry.is_worked_on
-        self.check(not (is_alive and quiet_s > 1.5 * LEASE_S), "a runner that lives lost its lease in quiet times")
+        is_alive = is_alive and entry.holder.woke < self._world.now - _BEAT_S
+        self.check(not (is_alive and quiet_s > _BEAT_S), "a runner that lives lost its lease in quiet times")
 
 
 class WatchedStore(DatabaseStore):
@@ -254,7 +276,7 @@ class WatchedStore(DatabaseStore):
             before.update(self._book.tokens())
 
         taken = self._watch(
-            lambda: super(WatchedStore, self).claim(runner_id, lease_s),
+            "claim", lambda: super(WatchedStore, self).claim(runner_id, lease_s),
             lambda: self._book.claimed(before, process), begun,
         )  # fmt: skip
         if taken is not None:
@@ -304,12 +326,15 @@ class WatchedStore(DatabaseStore):
 
     def _fenced(self, claim: Claim, what: str, call: Callable[[], T], note: Callable[[Claim], None]) -> T:
         try:
-            return self._watch(call, lambda: note(claim))
+            return self._watch(what.rsplit(maxsplit=1)[-1], call, lambda: note(claim))
         except LeaseLostError:
             self._book.refused(claim, what)
             raise
 
-    def _watch(self, call: Callable[[], T], note: Callable[[], None], begun: Callable[[], None] = lambda: None) -> T:
+    def _watch(
+        self, does: str, call: Callable[[], T], note: Callable[[], None], begun: Callable[[], None] = lambda: None
+    ) -> T:
+        self._world.thread().does = does
         self._watched.begun, self._watched.committed = begun, lambda: self._noted(note)
         return call()
 
@@ -327,7 +352,7 @@ class SimulatedRunner(LeasedRunner[Claim]):
     what = "search"
 
     def __init__(self, store: WatchedStore, book: Book, world: World, process: Process) -> None:
-        super().__init__(store, runner_id=process.name, lease_s=LEASE_S, poll_s=LEASE_S / 4)
+        super().__init__(store, runner_id=process.name, lease_s=LEASE_S, poll_s=LEASE_S)
         self._store, self._book, self._world, self._process = store, book, world, process
         self._held: Claim | None = None
         self._was_asked = False
@@ -353,6 +378,8 @@ class SimulatedRunner(LeasedRunner[Claim]):
 
     def _work_on(self, claim: Claim, signals: Signals, log: structlog.stdlib.BoundLogger) -> None:
         if (reason := self._given_up(claim)) is not None:
+            if self._world.random.random() < 0.4:
+                self._process.suspend(self._world.now, self._world.random.uniform(1.0, 3 * LEASE_S))
             self._wait()
             self._store.fail(claim, "given_up", reason)
             return
@@ -381,7 +408,8 @@ class SimulatedRunner(LeasedRunner[Claim]):
             self._store.record_evaluation(claim, evaluation)
 
     def _wait(self) -> None:
-        until = self._world.now + self._world.random.uniform(0.1, 1.5 * LEASE_S)
+        most = 1.5 * LEASE_S if self._world.random.random() < 0.4 else 2.0
+        until = self._world.now + self._world.random.uniform(0.1, most)
         self._world.wait(lambda: self._world.now >= until)
 
     def _compute(self) -> None:
@@ -398,8 +426,9 @@ class Schedule:
     def __init__(self, place: Place, seed: int) -> None:
         self._world = world = World(seed)
         most = world.random.choice([None, 1, 2])
-        self._database, self._files = place.database, place.files
+        self._place, self._database = place, place.database
         self._book = Book(world, place.path, most)
+        world.fails_once = self._book.fails_once
         self._store = WatchedStore(place.database, place.files, self._book, world, most)
         self._processes: list[Process] = []
         self._n_started = 0
@@ -412,7 +441,7 @@ class Schedule:
                 self._queue()
                 for _ in range(world.random.randrange(2, 4)):
                     self._start()
-                self._play(world.random.randrange(40, 160))
+                self._play(world.random.randrange(20, 80))
                 self._drain()
                 if not world.wrong:
                     self._book.close_books()
@@ -425,16 +454,16 @@ class Schedule:
     def _queue(self) -> None:
         world = self._world
         with self._database.session() as session:
-            for table in ("owner", "stored_file"):
-                session.connection().exec_driver_sql(f"DELETE FROM {table}")  # noqa: S608  a constant
-        for order in range(world.random.randrange(2, 7)):
-            world.now += 0.001
-            with self._database.session() as session:
-                owner = add_owner(session, world.random.choice(["ward-3", "ward-7"]))
-                cohort = add_cohort(session, owner)
-                settings = SearchSettings().model_dump(mode="json")
-                row = SearchRepository(session).add(owner, cohort.id, settings=settings)
-            self._book.searches[row.id] = Entry(owner, order, is_poison=world.random.random() < 0.15)
+            session.connection().exec_driver_sql("DELETE FROM search")
+            session.connection().exec_driver_sql("UPDATE owner SET served_at = NULL")
+            for order in range(world.random.randrange(1, 7)):
+                world.now += 0.001
+                owner, cohort = world.random.choice(self._place.cohorts)
+                losses = world.random.choice([0, 0, 0, MAX_LOST_LEASES - 2, MAX_LOST_LEASES - 1])
+                row = SearchRepository(session).add(owner, cohort, settings=_SETTINGS)
+                row.losses = losses  # as if runners had died over it before
+                is_poison = world.random.random() < 0.15
+                self._book.searches[row.id] = Entry(owner, order, is_poison=is_poison, losses=losses)
 
     def _start(self) -> None:
         self._n_started += 1
@@ -474,13 +503,14 @@ class Schedule:
             if kind == "kill":
                 world.kill(process)
             elif kind == "freeze":
-                process.frozen_until = world.now + world.random.uniform(1.0, 3 * LEASE_S)
+                process.suspend(world.now, world.random.uniform(1.0, 3 * LEASE_S))
             else:
                 process.stop()
         elif kind == "start" and len(alive) < 3:
             self._start()
         elif kind in {"fail", "heal"}:
             world.failing = world.random.choice([0.2, 0.9]) if kind == "fail" else 0.0
+            world.failing_kind = world.random.choice(_KINDS)
         elif kind == "clock" and world.random.random() < 0.3:
             world.clock_s += world.random.choice([-3600.0, -20.0, 20.0, 3600.0])
         elif kind == "cancel" and world.random.random() < 0.5:
@@ -502,7 +532,7 @@ class Schedule:
         world = self._world
         world.failing, self._book.quiet_since = 0.0, world.now
         for process in self._processes:
-            process.frozen_until = 0.0
+            process.suspend(world.now, 0.0)
         for _ in range(6000):
             if world.wrong:
                 return
@@ -525,6 +555,9 @@ class Place:
         self.database = SimulatedDatabase(f"sqlite:///{self.path}")
         self.database.migrate()
         self.files = Files(str(folder / "files"))
+        with self.database.session() as session:
+            owners = [add_owner(session, name) for name in ("ward-3", "ward-7")]
+            self.cohorts = [(owner, add_cohort(session, owner).id) for owner in owners]
 
     def play(self, seed: int) -> tuple[list[str], str]:
         """Play the schedule of a seed."""
@@ -559,27 +592,54 @@ def find(made: Place, fault: str, seeds: range) -> tuple[int, str] | None:
     return None
 
 
+def play_all(seeds: range) -> list[tuple[int, list[str]]]:
+    """Play many schedules; the seeds at which something was wrong."""
+    with place() as made:
+        played = [(seed, made.play(seed)[0]) for seed in seeds]
+    return [(seed, wrong) for seed, wrong in played if wrong]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schedules", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no more schedules after this time")
     parser.add_argument("--faults", action="store_true")
     asked = parser.parse_args()
-    seeds, failed, began = range(asked.first, asked.first + asked.schedules), False, time.monotonic()
+    seeds = range(asked.first, asked.first + asked.schedules)
+    failed = _find_all(seeds) if asked.faults else _play_side_by_side(seeds, asked.processes, 60 * asked.minutes)
+    sys.exit(failed)
+
+
+def _find_all(seeds: range) -> bool:
+    """Search for each planted fault, and print what was found; whether one was missed."""
+    missed = False
     with place() as made:
-        if asked.faults:
-            for fault in FAULTS:
-                found = find(made, fault, seeds)
-                failed = failed or found is None
-                print(json.dumps({"fault": fault, "seed and finding": found}), flush=True)
-        else:
-            for seed in seeds:
-                wrong, _ = made.play(seed)
-                if wrong:
+        for fault in FAULTS:
+            found = find(made, fault, seeds)
+            missed = missed or found is None
+            print(json.dumps({"fault": fault, "seed and finding": found}), flush=True)
+    return missed
+
+
+def _play_side_by_side(seeds: range, processes: int, seconds: float) -> bool:
+    """Play schedules in some processes, and print what was wrong; whether anything was."""
+    began, failed, n = time.monotonic(), False, 0
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        parts = iter([seeds[i : i + _PART] for i in range(0, len(seeds), _PART)])
+        running = {pool.submit(play_all, part): part for part in islice(parts, processes + 1)}
+        while running:
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                n += len(running.pop(future))
+                for seed, wrong in future.result():
                     failed = True
                     print(json.dumps({"seed": seed, "wrong": wrong}), flush=True)
-            print(json.dumps({"schedules": len(seeds), "seconds": round(time.monotonic() - began, 1)}), flush=True)
-    sys.exit(failed)
+                if time.monotonic() - began < seconds and (part := next(parts, None)) is not None:
+                    running[pool.submit(play_all, part)] = part
+    print(json.dumps({"schedules": n, "seconds": round(time.monotonic() - began, 1)}), flush=True)
+    return failed
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -33,11 +33,9 @@ FAULTS: dict[str, Fault] = {
     "a clock set back is not noticed": Fault(
         _LEASES, _EXPIRED, "and_(table.status == _RUNNING, table.lease_until <= now)"
     ),
-    "a lease is free a second early": Fault(
-        _LEASES, "table.lease_until <= now,", "table.lease_until <= now + timedelta(seconds=1),"
-    ),
+    "a lease is free a second early": Fault(_LEASES, '"at_now": now,', '"at_now": now + timedelta(seconds=1),'),
     "the first lease is long": Fault(
-        _LEASES, "lease_until=now + timedelta(seconds=lease_s)", "lease_until=now + timedelta(seconds=9 * lease_s)"
+        _LEASES, '"at_until": now + timedelta(seconds=lease_s)', '"at_until": now + timedelta(seconds=9 * lease_s)'
     ),
     "lost leases are not counted": Fault(
         _LEASES, "case((table.runner_id.is_not(None), 1), else_=0)", "case((table.runner_id.is_not(None), 0), else_=0)"
@@ -145,12 +143,21 @@ def planted(name: str) -> Iterator[None]:
             functions[key].__code__ = function.__code__
         for key in constants:
             setattr(module, key, getattr(changed, key))
+        _forget(module)
         yield
     finally:
         for key, function in functions.items():
             function.__code__ = codes[key]
         for key, value in constants.items():
             setattr(module, key, value)
+        _forget(module)
+
+
+def _forget(module: types.ModuleType) -> None:
+    """Empty the caches of a module's functions."""
+    for value in list(vars(module).values()):
+        if hasattr(value, "cache_clear"):
+            value.cache_clear()
 
 
 def _functions(module: types.ModuleType, name: str) -> Iterator[tuple[str, types.FunctionType]]:

@@ -33,7 +33,12 @@ class Process:
         self.name = name
         self.is_alive = True
         self.frozen_until = 0.0
+        self.woke = -1e9  # when it was last suspended, or will go on
         self.stop: Callable[[], None] = lambda: None
+
+    def suspend(self, now: float, seconds: float) -> None:
+        """Keep its threads from going on for some time."""
+        self.frozen_until = self.woke = now + seconds
 
 
 class Thread:
@@ -41,6 +46,7 @@ class Thread:
 
     def __init__(self, world: World, process: Process, run: Callable[[], None]) -> None:
         self.process, self.ready = process, lambda: True
+        self.does = ""  # the kind of its transaction
         self._world = world
         self.greenlet = greenlet(run, parent=world.main)
 
@@ -84,6 +90,8 @@ class World:
         self.main = getcurrent()
         self.threads: list[Thread] = []
         self.failing = 0.0  # share of transactions that fail
+        self.failing_kind: str | None = None  # the only kind of transaction that fails; None for any
+        self.fails_once: Callable[[str], bool] = lambda _: False  # whether this transaction fails besides
         self.wrong: list[str] = []
         self.trace: list[str] = []
 
@@ -177,7 +185,9 @@ class SimulatedDatabase(Database):
             return
         begun, committed = self.begun, self.committed  # others set theirs while this thread waits
         world.wait()
-        fails = world.random.random() < world.failing
+        does = world.thread().does
+        fails = world.random.random() < world.failing and world.failing_kind in {None, does}
+        fails = fails or world.fails_once(does)
         is_late = world.random.random() < 1 / 3
         if fails and not is_late:
             raise StoreUnavailableError("simulated")

@@ -19,14 +19,13 @@ import sys
 import tarfile
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from tests.drills.cluster import Cluster
-from tests.drills.faults import own_database, under_load
+from tests.drills.faults import EVALUATIONS, own_database, under_load
 from tests.system.server import ROOT
-
-_EVALUATIONS = 12
 
 
 def before_newest_migration() -> str:
@@ -59,7 +58,8 @@ def drill(folder: Path, postgres: str, old: str) -> dict[str, Any]:
             cluster.end(name)
             cluster.start(name)
 
-    found = under_load(cluster, release, _EVALUATIONS)
+    with closing(cluster):
+        found = under_load(cluster, release, EVALUATIONS)
     old_version = _git("rev-parse", "--short", old).decode().strip()
     return {"old": old_version, **found, "migration s": round(migrated, 1)}
 

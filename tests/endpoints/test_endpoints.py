@@ -9,9 +9,9 @@ import pytest
 from scipy.special import expit
 
 from autoprog.cohort import Binary, Cohort, Feature
+from autoprog.cohort.event_array import event_times
 from autoprog.endpoints import Assessed, Endpoint, make_endpoint
-from autoprog.evaluation import make_event_metric, make_metric
-from autoprog.space import event_times
+from autoprog.performance import ScoringContext, make_event_metric, make_metric
 from autoprog.validation import never
 from autoprog.validation.optimism import Weighing
 from tests.space.event_times.cohorts import as_cohort
@@ -107,10 +107,8 @@ def test_without_censoring_measures_are_the_same() -> None:
 
 def test_without_censoring_the_observed_rates_of_rules_are_the_same() -> None:
     rows = X[:, 1] > 0
-    observed = followed().observed(0)
-    assert observed is not None
-    assert observed.event_rate(rows).estimate == pytest.approx(Y[rows].mean(), abs=1e-12)
-    assert binary().observed(0) is None
+    for endpoint in (binary(), followed()):
+        assert endpoint.observed(0).event_rate(rows).estimate == pytest.approx(Y[rows].mean(), abs=1e-12)
 
 
 def test_without_censoring_the_corrected_area_is_the_same() -> None:
@@ -118,8 +116,8 @@ def test_without_censoring_the_corrected_area_is_the_same() -> None:
     found = []
     for endpoint in (binary(), followed()):
         metric = make_metric("auc_roc")
-        if endpoint.context is not None:
-            metric = make_event_metric("time_dependent_auc", endpoint.context)
+        if endpoint.times:
+            metric = make_event_metric("time_dependent_auc", ScoringContext.of(endpoint.cohort, endpoint.times))
         risks = np.array([as_curve(endpoint, P), as_curve(endpoint, SIMPLE)])
         found.append(
             endpoint.corrected_score(
@@ -150,8 +148,8 @@ def test_without_censoring_corrected_figures_and_gains_are_alike() -> None:
     documents = []
     for endpoint in (binary(), followed()):
         metric = make_metric("auc_roc")
-        if endpoint.context is not None:
-            metric = make_event_metric("time_dependent_auc", endpoint.context)
+        if endpoint.times:
+            metric = make_event_metric("time_dependent_auc", ScoringContext.of(endpoint.cohort, endpoint.times))
         raw, simple = as_curve(endpoint, P), as_curve(endpoint, SIMPLE)
         correction = endpoint.corrected_score(
             metric,

@@ -11,9 +11,17 @@ from pathlib import Path
 
 import psutil
 
+from autoprog.engine import LocalEngine
+from autoprog.engine.cluster import ClusterEngine
+
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0  # of a machine that others use; nothing here takes long alone
-WORKER = "import sys; from autoprog.engine import worker_main; sys.exit(worker_main({!r}, {}, {!r}, host='127.0.0.1'))"
+WORKER = """
+import sys
+from autoprog.engine.cluster import worker_main
+sys.exit(worker_main({!r}, {}, {!r}, host='127.0.0.1'))
+"""
+Engine = LocalEngine | ClusterEngine
 
 
 def free_port() -> int:

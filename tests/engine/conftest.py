@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from autoprog.engine import DaskEngine
+from autoprog.engine import LocalEngine
+from autoprog.engine.cluster import ClusterEngine
 from tests.conftest import THREADS
-from tests.engine.cluster import end_process, free_port, start_scheduler, start_worker, wait_until
+from tests.engine.cluster import Engine, end_process, free_port, start_scheduler, start_worker, wait_until
 
 
 @pytest.fixture(autouse=True, scope="package")
@@ -19,8 +20,8 @@ def _as_many_threads_as_they_like() -> Iterator[None]:
 
 
 @pytest.fixture(scope="package")
-def embedded() -> Iterator[DaskEngine]:
-    with DaskEngine.embedded(2, ["tests.hostile"]) as engine:
+def embedded() -> Iterator[LocalEngine]:
+    with LocalEngine(2, ["tests.hostile"]) as engine:
         yield engine
 
 
@@ -36,13 +37,13 @@ def scheduler() -> Iterator[str]:
 
 
 @pytest.fixture(scope="package")
-def cluster(scheduler: str) -> Iterator[DaskEngine]:
-    with DaskEngine.connect(scheduler) as engine:
+def cluster(scheduler: str) -> Iterator[ClusterEngine]:
+    with ClusterEngine(scheduler) as engine:
         wait_until(lambda: engine.health().slots == 2)
         yield engine
 
 
 @pytest.fixture(params=["embedded", "cluster"])
-def engine(request: pytest.FixtureRequest) -> DaskEngine:
-    chosen: DaskEngine = request.getfixturevalue(request.param)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    chosen: Engine = request.getfixturevalue(request.param)
     return chosen

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 import psutil
+from scipy.linalg.blas import dgemm
 from threadpoolctl import threadpool_info
 
+from autoprog.cohort import from_parquet
 from autoprog.search import tasks
 from tests.hostile import sleep_holding_the_lock
 
@@ -49,12 +51,12 @@ def megabytes(n: int) -> bytes:
 def threads() -> dict[str, Any]:
     import torch  # noqa: PLC0415  (the parent need not load it)
 
-    pools = {pool["num_threads"] for pool in threadpool_info()}
+    pools = sorted({pool["num_threads"] for pool in threadpool_info()})
     return {"pools": pools, "torch": torch.get_num_threads(), "omp": os.environ["OMP_NUM_THREADS"]}
 
 
-def loaded() -> set[str]:
-    return {name for name in ("xgboost", "lightgbm", "torch", "tests.hostile") if name in sys.modules}
+def loaded() -> list[str]:
+    return [name for name in ("xgboost", "lightgbm", "torch", "tests.hostile") if name in sys.modules]
 
 
 def raise_error(kind: str, text: str) -> None:
@@ -65,8 +67,12 @@ def raise_from_memory_error() -> None:
     raise ValueError("all fits failed") from MemoryError()
 
 
-def unpicklable() -> Any:
+def no_data() -> Any:
     return threading.Lock()
+
+
+def another_type() -> int:
+    return "3"  # type: ignore[return-value]
 
 
 def sleep(seconds: float) -> float:
@@ -146,3 +152,13 @@ def hang_the_first_time(marker: str) -> str:
         return "again"
     begin_and_hang(marker)
     return "never"
+
+
+def read_and_multiply(content: bytes) -> float:
+    assert from_parquet(content).n_patients
+    ones = np.ones((500, 500))
+    return float(dgemm(1.0, ones, np.eye(500)).max() * (ones @ ones).max())
+
+
+def is_loaded(module: str) -> bool:
+    return module in sys.modules

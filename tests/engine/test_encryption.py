@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from autoprog.engine import DaskEngine, make_certificates
-from autoprog.engine.encryption import read_certificates
+from autoprog.engine.cluster import ClusterEngine, make_certificates
+from autoprog.engine.cluster.encryption import read_certificates
 from autoprog.errors import EngineUnavailableError, InvalidInputError
 from tests.engine.cluster import PATIENCE_S, ROOT, end_process, free_port, wait_until
 
@@ -40,7 +40,7 @@ def test_a_missing_certificate_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="autoprog cluster certificates"):
         read_certificates(tmp_path)
     with pytest.raises(InvalidInputError, match="AUTOPROG_CERTIFICATES"):
-        DaskEngine.connect("tls://127.0.0.1:1", certificates=tmp_path)
+        ClusterEngine("tls://127.0.0.1:1", certificates=tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def address(certificates: Path) -> Iterator[str]:
         ["worker", "--scheduler", address, "--slots", "1", "--host", "127.0.0.1"],
     ]
     processes = [subprocess.Popen([*AUTOPROG, *command], cwd=ROOT, env=environment) for command in commands]
-    with DaskEngine.connect(address, certificates=certificates, patience_s=PATIENCE_S) as engine:
+    with ClusterEngine(address, certificates=certificates, patience_s=PATIENCE_S) as engine:
         wait_until(lambda: engine.health().slots == 1)
     yield address
     for process in reversed(processes):
@@ -70,17 +70,17 @@ def address(certificates: Path) -> Iterator[str]:
 
 
 def test_those_with_a_certificate_work_together(address: str, certificates: Path) -> None:
-    with DaskEngine.connect(address, certificates=certificates) as engine:
+    with ClusterEngine(address, certificates=certificates) as engine:
         assert engine.slots == 1
 
 
 @pytest.mark.parametrize("stranger", ["plain", "another authority"])
 def test_nobody_else_is_let_in(address: str, tmp_path: Path, stranger: str) -> None:
     if stranger == "plain":
-        engine = DaskEngine(address.replace("tls://", "tcp://"), patience_s=1)
+        engine = ClusterEngine(address.replace("tls://", "tcp://"), patience_s=1)
     else:
         make_certificates(tmp_path, days=1)
-        engine = DaskEngine.connect(address, certificates=tmp_path, patience_s=1)
+        engine = ClusterEngine(address, certificates=tmp_path, patience_s=1)
     with engine:
         assert not engine.health().reachable
         with pytest.raises(EngineUnavailableError):

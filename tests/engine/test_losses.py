@@ -8,12 +8,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from multiprocessing import Pipe
 from pathlib import Path
 
 import psutil
 import pytest
 
-from autoprog.engine import DaskEngine, EngineHealth
+from autoprog.engine import EngineHealth, LocalEngine
+from autoprog.engine.cluster import ClusterEngine
+from autoprog.engine.watch import Watch
 from autoprog.errors import EngineUnavailableError
 from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, run_calls
 from tests.engine import functions
@@ -34,7 +37,8 @@ LIMITS = CallLimits(time_s=60, memory_mb=256)
 # Without a main guard, as a user would write it.
 SCRIPT = """
 import sys
-from autoprog.engine import DaskEngine
+from autoprog.engine import LocalEngine
+from autoprog.engine.cluster import ClusterEngine
 from autoprog.work import run_calls
 from autoprog.work import Call, CallLimits
 from tests.engine.functions import add, begin_and_hang
@@ -45,7 +49,7 @@ print([o.value for o in run_calls(engine, [Call("sum", add, (1, 2))], limits, la
 if sys.argv[2:]:
     list(run_calls(engine, [Call(marker, begin_and_hang, (marker,)) for marker in sys.argv[2:]], limits, lambda: False))
 """
-EMBEDDED = "DaskEngine.embedded(2, ['tests.hostile'])"
+EMBEDDED = "LocalEngine(2, ['tests.hostile'])"
 
 
 def never() -> bool:
@@ -83,7 +87,7 @@ def test_a_script_that_never_closes_its_engine_ends(tmp_path: Path) -> None:
 
 def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
     with (
-        DaskEngine.embedded(1, ["tests.no_such_plug_in"]) as engine,
+        LocalEngine(1, ["tests.no_such_plug_in"]) as engine,
         pytest.raises(
             EngineUnavailableError, match=r"plug-in tests\.no_such_plug_in cannot be imported: ModuleNotFound"
         ),
@@ -91,8 +95,15 @@ def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
         list(run_calls(engine, [Call("a", functions.process)], LIMITS, never))
 
 
+def test_why_a_child_did_not_start_is_known_to_a_call_that_comes_later() -> None:
+    announced, announce = Pipe(duplex=False)
+    announce.send((1, 0, 0.0))  # of an earlier call
+    announce.send("plug-in x cannot be imported")
+    assert Watch(announced, LIMITS).failed_start() == "plug-in x cannot be imported"
+
+
 def test_an_engine_without_a_scheduler_is_unavailable() -> None:
-    with DaskEngine.connect(f"tcp://127.0.0.1:{free_port()}", patience_s=0.5) as engine:
+    with ClusterEngine(f"tcp://127.0.0.1:{free_port()}", patience_s=0.5) as engine:
         assert engine.health() == EngineHealth(reachable=False, slots=0)
         with pytest.raises(EngineUnavailableError, match=r"no worker could be reached for 0\.5 s"):
             list(run_calls(engine, [Call("a", functions.process)], LIMITS, never))
@@ -113,7 +124,7 @@ def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)])
 def test_the_calls_of_a_worker_that_dies_run_elsewhere(
-    cluster: DaskEngine,
+    cluster: ClusterEngine,
     scheduler: str,
     processes: list[subprocess.Popen[bytes]],
     tmp_path: Path,
@@ -146,7 +157,7 @@ def test_a_queue_that_is_open_sees_workers_come(
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     processes.append(start_scheduler(port))
-    with DaskEngine.connect(address, patience_s=60) as engine:
+    with ClusterEngine(address, patience_s=60) as engine:
         wait_until(lambda: engine.health().reachable)
         with engine.open(never) as queue:
             queue.submit(Call("first", functions.sleep, (0.1,)), LIMITS)
@@ -168,7 +179,7 @@ def test_a_busy_scheduler_is_waited_for_where_its_answer_counts(processes: list[
     address = f"tcp://127.0.0.1:{port}"
     scheduler = start_scheduler(port)
     processes += [scheduler, start_worker(address)]
-    with DaskEngine.connect(address, patience_s=60) as engine:
+    with ClusterEngine(address, patience_s=60) as engine:
         wait_until(lambda: engine.health().slots == 1)
         scheduler.send_signal(signal.SIGSTOP)
         answers = threading.Timer(6.0, scheduler.send_signal, [signal.SIGCONT])
@@ -182,10 +193,10 @@ def test_a_busy_scheduler_is_waited_for_where_its_answer_counts(processes: list[
 
 
 def test_what_a_killed_client_began_is_killed(
-    cluster: DaskEngine, scheduler: str, processes: list[subprocess.Popen[bytes]], tmp_path: Path
+    cluster: ClusterEngine, scheduler: str, processes: list[subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     markers = [tmp_path / "a", tmp_path / "b"]
-    client = start_script(tmp_path, f"DaskEngine.connect({scheduler!r})", *markers)
+    client = start_script(tmp_path, f"ClusterEngine({scheduler!r})", *markers)
     processes.append(client)
     wait_until(lambda: all(marker.exists() for marker in markers))
     hanging = [psutil.Process(int(marker.read_text())) for marker in markers]
@@ -201,7 +212,7 @@ def test_a_run_outlives_the_scheduler(processes: list[subprocess.Popen[bytes]], 
     scheduler = start_scheduler(port)
     processes += [scheduler]
     marker = tmp_path / "marker"
-    with DaskEngine.connect(address, patience_s=30) as engine:
+    with ClusterEngine(address, patience_s=30) as engine:
         wait_until(lambda: engine.health().reachable)
         assert engine.slots == 0
         worker = start_worker(address)
@@ -220,3 +231,20 @@ def test_a_run_outlives_the_scheduler(processes: list[subprocess.Popen[bytes]], 
         outcomes: list[CallOutcome] = list(run_calls(engine, calls, LIMITS, restart_once_it_hangs))
         assert {o.key: o.value for o in outcomes} == {"a": "again", "b": 3}
         assert_all_gone(children)
+
+
+def test_an_outcome_that_its_client_can_no_longer_read_is_sought_again(
+    processes: list[subprocess.Popen[bytes]],
+) -> None:
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    processes += [start_scheduler(port), start_worker(address)]
+    with ClusterEngine(address, patience_s=PATIENCE_S) as engine:
+        wait_until(lambda: engine.health().slots == 1)
+        with engine.open(never) as queue:
+            queue.submit(Call("a", functions.add, (1, 2)), LIMITS)
+            ended = queue._ended.get(timeout=PATIENCE_S)
+            assert queue._client is not None
+            queue._client.close()  # as it does itself when its scheduler does not come back within two seconds
+            assert queue._outcome(*ended) is None
+            assert [outcome.value for outcome in queue.outcomes()] == [3]

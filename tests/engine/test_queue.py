@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autoprog.engine import DaskEngine
 from autoprog.work import Call, CallLimits, CallOutcome, CallQueue, CallStatus, Dispatcher, run_calls
 from tests.engine import functions
-from tests.engine.cluster import wait_until
+from tests.engine.cluster import Engine, wait_until
 from tests.search.inline import InlineDispatcher
 
 LIMITS = CallLimits(time_s=20, memory_mb=256)
@@ -24,7 +23,7 @@ def never() -> bool:
 def dispatcher(request: pytest.FixtureRequest) -> Dispatcher:
     if request.param == "inline":
         return InlineDispatcher(first_last=False)
-    engine: DaskEngine = request.getfixturevalue(request.param)
+    engine: Engine = request.getfixturevalue(request.param)
     return engine
 
 
@@ -117,7 +116,7 @@ def test_withdrawing_what_is_not_pending_changes_nothing(dispatcher: Dispatcher)
         queue.withdraw("unknown")
         queue.submit(add("ended"), LIMITS)
         queue.submit(add("other"), LIMITS)
-        keys = []
+        keys: list[str] = []
         for outcome in queue.outcomes():
             keys.append(outcome.key)
             queue.withdraw(outcome.key)
@@ -132,7 +131,7 @@ def test_withdrawn_calls_that_wait_are_never_started(dispatcher: Dispatcher, tmp
             queue.submit(Call(str(n), functions.sleep, (0.2,)), LIMITS)
             queue.submit(Call(str(n + 1), functions.touch, (str(tmp_path / str(n)),)), LIMITS)
         queue.withdraw("1")
-        keys = []
+        keys: list[str] = []
         for outcome in queue.outcomes():
             if not keys:
                 queue.withdraw("3")
@@ -150,7 +149,7 @@ def test_a_call_is_withdrawn_as_soon_as_it_is_submitted(dispatcher: Dispatcher, 
         assert [o.value for o in queue.outcomes()] == [3]
 
 
-def test_withdrawing_running_calls_kills_them(engine: DaskEngine, tmp_path: Path) -> None:
+def test_withdrawing_running_calls_kills_them(engine: Engine, tmp_path: Path) -> None:
     markers = [tmp_path / "a", tmp_path / "b"]
     with engine.open(never) as queue:
         for marker in markers:
@@ -161,14 +160,14 @@ def test_withdrawing_running_calls_kills_them(engine: DaskEngine, tmp_path: Path
         assert_both_slots_are_free_within_a_second(queue)
 
 
-def test_calls_run_while_nobody_waits_for_their_outcomes(engine: DaskEngine, tmp_path: Path) -> None:
+def test_calls_run_while_nobody_waits_for_their_outcomes(engine: Engine, tmp_path: Path) -> None:
     with engine.open(never) as queue:
         queue.submit(Call("a", functions.touch, (str(tmp_path / "a"),)), LIMITS)
         wait_until((tmp_path / "a").exists)
         assert [o.key for o in queue.outcomes()] == ["a"]
 
 
-def test_each_call_has_its_own_limits(engine: DaskEngine) -> None:
+def test_each_call_has_its_own_limits(engine: Engine) -> None:
     """Over and over in the same two children: a limit must not outlive its call, in either direction."""
     with engine.open(never) as queue:
         for n in range(4):
@@ -204,7 +203,7 @@ def test_stop_cancels_what_is_pending_and_what_is_submitted_later(dispatcher: Di
     assert list(tmp_path.iterdir()) == []
 
 
-def test_stop_kills_what_runs_and_leaves_the_rest(engine: DaskEngine, tmp_path: Path) -> None:
+def test_stop_kills_what_runs_and_leaves_the_rest(engine: Engine, tmp_path: Path) -> None:
     markers = [tmp_path / str(n) for n in range(5)]
     calls = [add("done"), *map(hang, markers)]
     outcomes = run_calls(engine, calls, LIMITS, lambda: sum(marker.exists() for marker in markers) == 2)
@@ -215,7 +214,7 @@ def test_stop_kills_what_runs_and_leaves_the_rest(engine: DaskEngine, tmp_path: 
     assert sum(marker.exists() for marker in markers) == 2
 
 
-def test_a_queue_that_is_left_kills_what_it_began(engine: DaskEngine, tmp_path: Path) -> None:
+def test_a_queue_that_is_left_kills_what_it_began(engine: Engine, tmp_path: Path) -> None:
     markers = [tmp_path / str(n) for n in range(5)]
     with engine.open(never) as queue:
         for marker in markers:
@@ -234,7 +233,7 @@ def test_a_queue_that_is_left_takes_no_more_calls(dispatcher: Dispatcher) -> Non
         queue.submit(add("b"), LIMITS)
 
 
-def test_two_queues_of_one_engine_do_not_mix(engine: DaskEngine, tmp_path: Path) -> None:
+def test_two_queues_of_one_engine_do_not_mix(engine: Engine, tmp_path: Path) -> None:
     with engine.open(never) as one, engine.open(never) as two:
         one.submit(hang(tmp_path / "a"), LIMITS)
         two.submit(Call("a", functions.add, (2, 2)), LIMITS)

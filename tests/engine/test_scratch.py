@@ -11,11 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from autoprog.engine import DaskEngine
+from autoprog.engine import LocalEngine
+from autoprog.engine.cluster import ClusterEngine
 from autoprog.engine.scratch import Scratch
 from autoprog.work import Call, CallLimits, run_calls
 from tests.engine import functions
-from tests.engine.cluster import PATIENCE_S, ROOT, end_process, free_port, start_scheduler, start_worker, wait_until
+from tests.engine.cluster import (
+    PATIENCE_S,
+    ROOT,
+    Engine,
+    end_process,
+    free_port,
+    start_scheduler,
+    start_worker,
+    wait_until,
+)
 
 LIMITS = CallLimits(time_s=20, memory_mb=256)
 HOLD = """
@@ -30,7 +40,7 @@ time.sleep(1000)
 """
 
 
-def folders_of_children(engine: DaskEngine, n: int) -> set[Path]:
+def folders_of_children(engine: Engine, n: int) -> set[Path]:
     calls = [Call(str(number), functions.scratch) for number in range(n)]
     return {Path(outcome.value) for outcome in run_calls(engine, calls, LIMITS, lambda: False)}
 
@@ -94,7 +104,7 @@ def test_a_folder_that_cannot_be_removed_is_told_of(
 
 
 def test_the_children_of_an_engine_share_a_folder_until_it_closes() -> None:
-    with DaskEngine.embedded(2, ["tests.hostile"]) as engine:
+    with LocalEngine(2, ["tests.hostile"]) as engine:
         (folder,) = folders_of_children(engine, 4)
         assert folder.is_dir()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -114,7 +124,7 @@ def test_a_worker_of_a_cluster_leaves_its_folder_only_when_killed_and_the_next_o
 
     scheduler, killed = processes = [start_scheduler(port), start_worker(address)]
     try:
-        with DaskEngine.connect(address) as engine:
+        with ClusterEngine(address) as engine:
             wait_until(lambda: engine.health().slots == 1)
             assert folder_of(killed)
             killed.kill()

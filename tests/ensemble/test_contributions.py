@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.ensemble import Contributions, contributions
-from autoprog.ensemble.pseudo_bma import probabilities_of_outcome
-from autoprog.evaluation import Evaluation, FoldResult, History, Plan, Status, get_outcomes
+from autoprog.evaluation import Evaluation, FoldResult, History, Plan, Status
 from autoprog.space import Configuration, Step
 from tests.cohorts import cleveland_cohort, event_cohort
 
@@ -28,7 +27,7 @@ def configuration(alpha: float) -> Configuration:
 
 def evaluated(number: int, risks: Risks, cohort: Cohort, plan: Plan) -> Evaluation:
     """An evaluation that gave these risks in every repeat."""
-    y, metric = get_outcomes(cohort), plan.metric_for(cohort)
+    y, metric = cohort.outcomes, plan.metric_for(cohort)
     tests = [plan.fold(cohort, number).test for number in range(plan.n_folds)]
     scores = tuple(metric.score(y[test], risks[test]) for test in tests)
     c = configuration(number + 1.0)
@@ -48,11 +47,11 @@ def history_of(risks: list[Risks], cohort: Cohort = COHORT, plan: Plan = PLAN) -
 
 def by_definition(history: History, cohort: Cohort, plan: Plan, new: Risks | None = None) -> NDArray[np.float64]:
     """c, all chosen before any score was seen; with a further pipeline, its c on the first repeat's folds."""
-    y, metric, K = get_outcomes(cohort), plan.metric_for(cohort), plan.folds
+    y, metric, K = cohort.outcomes, plan.metric_for(cohort), plan.folds
     tests = [plan.fold(cohort, number).test for number in range(K)]
     r = [np.asarray(e.risks, dtype=float) for e in history]
     g = np.array([e.fold_scores for e in history])
-    e = [np.log(probabilities_of_outcome(p[None], y, plan.times)).sum() for p in r]
+    e = [np.log(cohort.target.probabilities(p[None], y, plan.times)).sum() for p in r]
     events = np.sum(y["event"] == 1) if cohort.has_times else min(np.sum(y == 0), np.sum(y == 1))
     tau = 8 * (1 + 200 / events)
     v = [np.exp((x - max(e)) / tau) for x in e]
@@ -95,10 +94,10 @@ def test_contributions_are_those_of_their_definition(metric: str, repeats: int) 
 
 def test_contributions_of_event_times_are_those_of_their_definition() -> None:
     cohort = event_cohort("whas500")
-    times = tuple(float(t) for t in np.quantile(get_outcomes(cohort)["time"], [0.2, 0.4, 0.6]))
+    times = tuple(float(t) for t in np.quantile(cohort.outcomes["time"], [0.2, 0.4, 0.6]))
     plan = Plan("integrated_brier", folds=3, repeats=1, seed=0, times=times)
     rng = np.random.default_rng(0)
-    event = get_outcomes(cohort)["event"] == 1
+    event = cohort.outcomes["event"] == 1
     levels = [
         np.clip(0.3 + 0.3 * event + s * rng.normal(size=len(event)), 0.02, 0.9) for s in np.linspace(0.05, 0.3, 5)
     ]

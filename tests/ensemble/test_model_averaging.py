@@ -11,6 +11,7 @@ from autoprog.evaluation import History
 from autoprog.optimizer import Decomposition, OptimizerOptions, Posterior, make_optimizer
 from autoprog.optimizer.observations import Observations
 from autoprog.space import Space
+from tests.ensemble.labels import endpoint_of
 from tests.optimizer.toys import SHAPE, draw, history_of, toy_space
 
 SPACE = toy_space(((0,), (1,), (1, 2), (0,)))
@@ -32,7 +33,8 @@ def history(scores: list[float | None]) -> History:
 
 def average_models(scored: History, posterior: Posterior, rng: np.random.Generator) -> Ensemble:
     """By the rule of the table, which asks for no outcomes."""
-    return WEIGHING_RULES["model_averaging"].weigh(Candidates(scored, posterior, np.zeros(0, dtype=np.int8)), rng)
+    candidates = Candidates(scored, posterior, endpoint_of(np.zeros(0, dtype=np.int8)))
+    return WEIGHING_RULES["model_averaging"].weigh(candidates, rng)
 
 
 def test_twins_share_their_weight() -> None:

@@ -13,8 +13,10 @@ from scipy.stats import norm
 from autoprog.ensemble import WEIGHING_RULES, Candidates, average
 from autoprog.ensemble import weights as greedy_module
 from autoprog.ensemble.weights import KAPPA, greedy_weights, select, stacked_weights
-from autoprog.evaluation import METRICS, Evaluation, History, Status, compute_logit
+from autoprog.evaluation import Evaluation, History, Status
 from autoprog.optimizer import OptimizerOptions, make_optimizer
+from autoprog.performance import METRICS, compute_logit
+from tests.ensemble.labels import endpoint_of
 from tests.optimizer.toys import SHAPE, draw, toy_space
 
 N, T = 200, 8
@@ -41,7 +43,7 @@ def candidates() -> Candidates:
     )
     history = History(metric, evaluations)
     optimizer = make_optimizer(SPACE, SHAPE, OptimizerOptions(subspaces=3))
-    return Candidates(history, optimizer.posterior(history, np.random.default_rng(0), {}), y)
+    return Candidates(history, optimizer.posterior(history, np.random.default_rng(0), {}), endpoint_of(y))
 
 
 @pytest.mark.parametrize("name", WEIGHING_RULES)
@@ -54,7 +56,7 @@ def test_weights_sum_to_one_and_fall(name: str, candidates: Candidates) -> None:
     risks = ensemble.out_of_fold_risks(candidates.history)
     assert ((risks >= 0) & (risks <= 1)).all()
     best = max(e.score for e in candidates.history.succeeded if e.score is not None)
-    assert METRICS["auc_roc"].score(candidates.y, risks) > best - 0.05
+    assert METRICS["auc_roc"].score(candidates.observed.y, risks) > best - 0.05
 
 
 @pytest.mark.parametrize("name", WEIGHING_RULES)
@@ -74,9 +76,9 @@ def test_with_every_patient_drawn_once_the_rule_chooses_as_it_did(name: str, can
 def test_who_was_not_drawn_has_no_say(name: str, candidates: Candidates) -> None:
     c = np.ones((N, 1), dtype=np.float32)
     c[: N // 2] = 0
-    y = candidates.y.copy()
+    y = candidates.observed.y.copy()
     y[: N // 2] = 1 - y[: N // 2]
-    other = Candidates(candidates.history, candidates.posterior, y)
+    other = Candidates(candidates.history, candidates.posterior, endpoint_of(y))
     rule, gains = WEIGHING_RULES[name], candidates.gains[None]  # type: ignore[index]
     found = [rule.reweigh(each, np.random.default_rng(0))(c, gains) for each in (candidates, other)]
     np.testing.assert_array_equal(*found)

@@ -7,9 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from autoprog.ensemble.pseudo_bma import PseudoBma, prior_weights, probabilities_of_outcome, temperature
+from autoprog.cohort import Binary, TimeToEvent
+from autoprog.cohort.event_array import event_times
+from autoprog.ensemble.pseudo_bma import PseudoBma, prior_weights, temperature
 from autoprog.ensemble.weights import likeliest, pooled_weights
-from autoprog.space import event_times
 
 TAU = 8.0
 
@@ -70,14 +71,14 @@ def test_the_likeliest_are_the_best_by_log_score() -> None:
 
 def test_probabilities_of_what_became_of_the_patients() -> None:
     p = np.array([[0.2, 0.7, 1.0]])
-    np.testing.assert_allclose(probabilities_of_outcome(p, np.array([0, 1, 0])), [[0.8, 0.7, 1e-4]])
+    np.testing.assert_allclose(Binary("y", "1", "0").probabilities(p, np.array([0, 1, 0])), [[0.8, 0.7, 1e-4]])
 
 
 def test_probabilities_of_event_times_are_those_of_the_interval_or_of_none_so_far() -> None:
     """Event in the second interval; censored in it; another event; event after the last time."""
     F = np.tile([0.1, 0.3, 0.6], (1, 4, 1))
     y = event_times(np.array([1, 0, 2, 1]), np.array([1.5, 1.5, 0.5, 9.0]))
-    found = probabilities_of_outcome(F, y, (1.0, 2.0, 3.0))
+    found = TimeToEvent("time", "event", "1", (3.0,)).probabilities(F, y, (1.0, 2.0, 3.0))
     np.testing.assert_allclose(found, [[0.2, 0.9, 0.4, 0.4]])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from autoprog import AutoPrognosis, Survival
-from autoprog.estimator.search import close_engines
+from autoprog.app.temporary import close_engines
 from tests.estimator.support import QUICK, followed, patients
 
 

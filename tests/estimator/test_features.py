@@ -41,6 +41,21 @@ def test_arrays_of_the_same_columns_are_those_columns(fitted: AutoPrognosis) -> 
         fitted.predict_proba(X.to_numpy()[:, :3])
 
 
+@pytest.mark.parametrize("n", [1, 40])
+def test_rows_mixed_by_explainers_of_shap_are_predicted_as_typed_rows(fitted: AutoPrognosis, n: int) -> None:
+    """A patient's cells, some replaced by those of others: as an array, or a table of it with the columns' names."""
+    X, _ = patients()
+    cells = X.to_numpy()
+    assert cells.dtype == object
+    replaced = np.random.default_rng(0).random((n, cells.shape[1])) < 0.5
+    mixed = np.where(replaced, cells[1 : n + 1], cells[0])
+    frame = pd.DataFrame(mixed, columns=X.columns)
+    expected = fitted.predict_proba(frame.astype(X.dtypes))
+    assert expected.shape == (n, 2)
+    for sent in (mixed, frame):
+        np.testing.assert_array_equal(fitted.predict_proba(sent), expected)
+
+
 def through_a_file(model: PrognosticModel, frame: pd.DataFrame) -> np.ndarray:
     """As before a matrix was made of columns."""
     content = io.BytesIO()

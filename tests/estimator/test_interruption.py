@@ -48,7 +48,7 @@ def nothing_is_left(children: list[psutil.Process], tmp_path: Path) -> None:
 
 
 # Of a terminal, every process in the foreground gets the signal; of a notebook, the kernel alone.
-@pytest.mark.parametrize("to_all", [True, False], ids=["terminal", "notebook"])
+@pytest.mark.parametrize("to_all", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["terminal", "notebook"])
 def test_interruption_delivers_what_was_found(tmp_path: Path, to_all: bool) -> None:
     with fitting(tmp_path, "best auc_roc") as (process, children):
         assert children

@@ -81,6 +81,24 @@ def test_positive_says_whose_risk_is_predicted() -> None:
         AutoPrognosis(positive="dead").fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("y", "kind"),
+    [
+        (np.linspace(0.5, 30, 160), "Unknown label type: continuous"),
+        (np.arange(160) % 12, "The type of the target is multiclass"),
+        (np.array(["home", "ward", "dead", "ward"] * 40), "The type of the target is multiclass"),
+    ],
+    ids=["continuous", "days", "classes"],
+)
+def test_numbers_and_several_classes_are_refused_with_what_to_give_instead(y: np.ndarray, kind: str) -> None:
+    X, _ = patients()
+    with pytest.raises(ValueError, match=kind) as refused:
+        AutoPrognosis().fit(X, y)
+    assert "numbers such as a length of stay, are not supported; compare y with one class or a threshold" in str(
+        refused.value
+    )
+
+
 def test_times_that_nobody_can_have_are_faults_of_y() -> None:
     X, time, event = followed()
     with pytest.raises(ValueError, match=r"^the time of y: ") as refused:

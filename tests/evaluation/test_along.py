@@ -19,7 +19,7 @@ from autoprog.evaluation import (
     is_out_of_bag,
 )
 from autoprog.evaluation.cross_validation import common_place, list_settings
-from autoprog.evaluation.fitting import fit_pipeline, out_of_bag_risks, predict_risks
+from autoprog.evaluation.fitting import fit_pipeline, out_of_bag_risks
 from autoprog.space import Configuration, Space, Step
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
@@ -70,7 +70,8 @@ def test_the_risks_are_those_of_the_setting_that_is_chosen(name: str) -> None:
     for number in range(3):
         fold = plan.fold(cohort, number)
         pipeline = fit_pipeline(chosen, cohort, fold.train, plan, plan.fold_seed(number))
-        np.testing.assert_allclose(found.risks[fold.test], predict_risks(pipeline, cohort.X[fold.test]), atol=1e-4)
+        risks = cohort.target.predict_risks(pipeline, cohort.X[fold.test])
+        np.testing.assert_allclose(found.risks[fold.test], risks, atol=1e-4)
     assert found.score == pytest.approx(found.chosen.score)
 
 

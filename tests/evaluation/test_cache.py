@@ -11,7 +11,6 @@ import pytest
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan, make_folds
 from autoprog.evaluation.cache import cached_per_cohort
-from autoprog.space import time_grid
 from tests.cohorts import cleveland_cohort, event_cohort, labelled_visits
 
 
@@ -22,7 +21,7 @@ from tests.cohorts import cleveland_cohort, event_cohort, labelled_visits
 )
 def test_a_dropped_cohort_is_gone_with_all_that_was_made_of_it(kind: Callable[[], Cohort], metric: str) -> None:
     cohort = replace(kind())
-    plan = Plan(metric, 3, 1, 0, patients=150, times=time_grid(cohort), window=2)
+    plan = Plan(metric, 3, 1, 0, patients=150, times=cohort.time_grid, window=2)
     sample = plan.sample(cohort)
     measure = plan.metric_for(sample)
     folds = make_folds(sample, 3, 1, 0)

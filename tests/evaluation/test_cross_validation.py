@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation import METRICS, Plan, cross_validate, make_folds
+from autoprog.evaluation import Plan, cross_validate, make_folds
+from autoprog.performance import METRICS
 from autoprog.space import Configuration, Step
 from autoprog.space.design_matrix import DesignMatrix
 from tests.cohorts import cleveland_cohort, mixed_cohort

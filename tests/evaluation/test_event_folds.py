@@ -11,7 +11,7 @@ import pytest
 from autoprog.cohort import Binary, Cohort, Feature, Visits, VisitTable
 from autoprog.evaluation import Plan, evaluate_fold, fit_pipeline, make_folds
 from autoprog.evaluation.notes import notes_on_sizes
-from autoprog.space import Configuration, IncidencePipeline, Reduction, Space, Step, TableShape, time_grid
+from autoprog.space import Configuration, IncidencePipeline, Reduction, Space, Step, TableShape
 from autoprog.space.event_times import discrete_time
 from tests.space.event_times.cohorts import as_cohort, simulated
 
@@ -38,7 +38,7 @@ def test_nothing_is_learnt_from_patients_held_out(predictor: str, reduction: Red
     cohort = cohort_with_gaps()
     step = Space.full(2).algorithm("prediction", predictor).default_step()
     configuration = Configuration(Step.of("median"), SUPERVISED, step, Step.of(calibration))
-    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=time_grid(cohort), reduction=reduction)
+    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=cohort.time_grid, reduction=reduction)
     fold = plan.fold(cohort, 0)
     X, y, time = cohort.X.copy(), cohort.y.copy(), cohort.time
     assert time is not None
@@ -59,7 +59,7 @@ def test_nothing_is_learnt_from_patients_held_out(predictor: str, reduction: Red
 
 def test_an_early_stage_sees_whether_the_event_of_interest_was_seen_and_no_time() -> None:
     cohort = cohort_with_gaps()
-    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=time_grid(cohort))
+    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=cohort.time_grid)
     rows = np.arange(cohort.n_rows)
     configuration = replace(SIMPLE, features=SUPERVISED)
     assert cohort.time is not None
@@ -76,7 +76,7 @@ def test_outer_folds_keep_groups_whole_and_hold_every_event(reduction: Reduction
     for fold in make_folds(cohort, 4, 1, 0)[0]:
         assert not set(groups[fold.train]) & set(groups[fold.test])
         assert set(cohort.y[fold.test]) == {0, 1, 2}
-    plan = Plan("uno_c", folds=4, repeats=1, seed=0, times=time_grid(cohort), reduction=reduction)
+    plan = Plan("uno_c", folds=4, repeats=1, seed=0, times=cohort.time_grid, reduction=reduction)
     assert evaluate_fold(SIMPLE, cohort, plan, 0).score > 0.55
 
 
@@ -91,7 +91,7 @@ def test_what_is_known_of_a_patient_in_another_group_member_is_not_known_of_him(
     nearest = replace(SIMPLE, prediction=Step.of("k_nearest_neighbours", {"neighbours": 3}))
     scores = {}
     for name, patients in (("apart", cohort), ("together", grouped)):
-        plan = Plan("c_index", folds=3, repeats=1, seed=0, times=time_grid(patients))
+        plan = Plan("c_index", folds=3, repeats=1, seed=0, times=patients.time_grid)
         scores[name] = np.mean([evaluate_fold(nearest, patients, plan, k).score for k in range(3)])
     assert scores["apart"] > 0.7
     assert scores["together"] < 0.65
@@ -103,7 +103,7 @@ def test_a_cause_that_one_patient_has_keeps_no_fold_from_its_score() -> None:
     y["event"][np.flatnonzero(y["event"] == 0)[0]] = 2
     cohort = as_cohort(data.X, y, (0.5, 1.0), 2)
     for reduction in ("discrete_time", "ipcw"):
-        plan = Plan("uno_c", folds=4, repeats=1, seed=0, times=time_grid(cohort), reduction=reduction)
+        plan = Plan("uno_c", folds=4, repeats=1, seed=0, times=cohort.time_grid, reduction=reduction)
         for predictor in ("cox", "fine_gray", "logistic_regression"):
             configuration = replace(SIMPLE, prediction=Step.of(predictor))
             for number in range(4):
@@ -132,7 +132,7 @@ def test_the_notes_count_intervals_and_patients_that_were_not_pooled(monkeypatch
 
 def test_curves_that_fall_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     cohort = cohort_with_gaps(1)
-    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=time_grid(cohort))
+    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=cohort.time_grid)
     falling = np.tile(np.linspace(0.9, 0.1, len(plan.times)), (60, 1, 1))
     monkeypatch.setattr(IncidencePipeline, "cumulative_incidence", lambda *_: falling)
     with pytest.raises(ValueError, match="risks that fall with time"):
@@ -143,7 +143,7 @@ def test_patients_whose_causes_sum_above_one_are_counted() -> None:
     """Two causes that hardly leave anybody, each fitted apart."""
     data = simulated(5, 300, 2, censoring=0.0)
     cohort = as_cohort(data.X, data.y, (1.0, 6.0), 2)
-    plan = Plan("uno_c", folds=3, repeats=1, seed=1, times=time_grid(cohort))
+    plan = Plan("uno_c", folds=3, repeats=1, seed=1, times=cohort.time_grid)
     configuration = replace(SIMPLE, prediction=Step.of("fine_gray"))
     F = fit_pipeline(configuration, cohort, plan.fold(cohort, 0).train, plan, plan.fold_seed(0)).cumulative_incidence(
         cohort.X[plan.fold(cohort, 0).test], np.array(plan.times)
@@ -156,7 +156,7 @@ def test_patients_whose_causes_sum_above_one_are_counted() -> None:
 
 
 def plan_of_gaps() -> Plan:
-    return Plan("uno_c", folds=3, repeats=1, seed=1, times=time_grid(cohort_with_gaps()))
+    return Plan("uno_c", folds=3, repeats=1, seed=1, times=cohort_with_gaps().time_grid)
 
 
 def test_a_feature_that_tells_patients_apart_tells_nothing_of_those_held_out() -> None:

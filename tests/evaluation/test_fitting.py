@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from autoprog.cohort import Binary, Cohort, Feature
-from autoprog.evaluation import Plan, fit_pipeline, predict_risks
-from autoprog.space import CalibratedIncidence, CalibratedRisk, Configuration, Reduction, Step, time_grid
-from autoprog.validation import bootstrap_rows
+from autoprog.evaluation import Plan, fit_pipeline
+from autoprog.performance import bootstrap_rows
+from autoprog.space import CalibratedIncidence, CalibratedRisk, Configuration, Reduction, Step
 from tests.cohorts import event_cohort, mixed_cohort
 
 CALIBRATED = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("sigmoid"))
@@ -48,7 +48,7 @@ def test_inner_folds_keep_copies_of_a_patient_together(
         cohort, plan = replace(mixed_cohort(), groups=None), PLAN
     else:
         cohort = event_cohort("veteran")
-        plan = Plan("uno_c", 4, 1, 0, times=time_grid(cohort), reduction=reduction)
+        plan = Plan("uno_c", 4, 1, 0, times=cohort.time_grid, reduction=reduction)
     rows = bootstrap_rows(cohort.y, None, np.random.default_rng(1))
     seen: list[list[tuple[np.ndarray, np.ndarray]]] = []
     for calibrated in (CalibratedRisk, CalibratedIncidence):
@@ -74,7 +74,7 @@ def test_a_bootstrap_sample_does_not_make_the_calibration_too_steep() -> None:
         cohort = Cohort("simulated", Binary("y", "1", "0"), features, X[:400], y[:400])
         rows = bootstrap_rows(cohort.y, None, rng)
         nearest = replace(CALIBRATED, prediction=Step.of("k_nearest_neighbours", {"neighbours": 3}))
-        risks = predict_risks(fit_pipeline(nearest, cohort, rows, PLAN, seed), X[400:])
+        risks = cohort.target.predict_risks(fit_pipeline(nearest, cohort, rows, PLAN, seed), X[400:])
         slopes.append(LogisticRegression(C=np.inf).fit(logit(risks)[:, None], y[400:]).coef_[0, 0])
     assert np.mean(slopes) == pytest.approx(1.0, abs=0.2)
 

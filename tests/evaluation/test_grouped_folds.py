@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import folds as folds_module
-from autoprog.evaluation.folds import grouped_splits, outcome_strata
+from autoprog.evaluation.folds import grouped_splits
 from tests.cohorts import event_cohort, labelled_visits, mixed_cohort
 
 COHORTS: dict[str, Callable[[], Cohort]] = {
@@ -43,7 +43,7 @@ def spread(fold: NDArray[np.intp], strata: NDArray[np.integer], folds: int) -> t
 @pytest.mark.parametrize("name", COHORTS)
 def test_folds_are_as_even_as_those_of_scikit_learn(name: str, folds: int) -> None:
     cohort = COHORTS[name]()
-    strata, groups = outcome_strata(cohort, folds), cohort.groups
+    strata, groups = cohort.target.strata(cohort.outcomes, folds), cohort.groups
     assert groups is not None
     pairs = np.unique(np.column_stack([groups, strata]), axis=0)
     holders = np.bincount(pairs[:, 1])

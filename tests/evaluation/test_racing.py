@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import t as student_t
 from scipy.stats import ttest_1samp
 
-from autoprog.evaluation import METRICS, Evaluation, History, Race, Status, residual_variance
+from autoprog.evaluation import Evaluation, History, Race, Status, residual_variance
+from autoprog.performance import METRICS
 from autoprog.space import Configuration, Step
 
 SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Cohort, stratified_sample
+from autoprog.cohort.event_array import event_times
 from autoprog.evaluation import Plan, make_folds
-from autoprog.evaluation.folds import outcome_strata, stratified_sample
 from autoprog.search import SearchSettings, plan_search
-from autoprog.space import event_times, time_grid
 from tests.cohorts import cleveland_cohort
 from tests.space.event_times.cohorts import as_cohort
 
@@ -41,7 +40,7 @@ def test_five_events_and_five_who_are_followed_on_are_one_in_every_fold(causes: 
 def test_a_sample_keeps_enough_of_what_is_rare() -> None:
     cohort = followed(8_000, 30, 8)
     assert cohort.time is not None
-    plan = Plan("time_dependent_auc", 5, 1, 3, patients=2_000, times=time_grid(cohort))
+    plan = Plan("time_dependent_auc", 5, 1, 3, patients=2_000, times=cohort.time_grid)
     sample = plan.sample(cohort)
     assert sample.time is not None
     assert abs(sample.n_rows - 2_000) < 10
@@ -55,7 +54,7 @@ def test_a_sample_keeps_enough_of_what_is_rare() -> None:
 
 def test_without_times_the_outcome_is_the_stratum() -> None:
     cohort = cleveland_cohort()
-    np.testing.assert_array_equal(outcome_strata(cohort, 5), cohort.y)
+    np.testing.assert_array_equal(cohort.target.strata(cohort.outcomes, 5), cohort.y)
 
 
 @pytest.mark.parametrize(("metric", "folds"), [("uno_c", 5), ("time_dependent_auc", 3)])
@@ -65,7 +64,7 @@ def test_folds_are_as_many_as_the_horizons_bear(metric: str, folds: int) -> None
     assert settings.folds == folds
     assert bool(warnings) == (folds < 5)
     for fold in make_folds(cohort, folds, 1, settings.seed)[0]:
-        plan = Plan(metric, folds, 1, settings.seed, times=time_grid(cohort))
+        plan = Plan(metric, folds, 1, settings.seed, times=cohort.time_grid)
         risks = np.random.default_rng(0).random((len(fold.test), len(plan.times)))
         y = event_times(cohort.y, cohort.time)[fold.test] if cohort.time is not None else None
         assert np.isfinite(plan.metric_for(cohort).score(y, np.sort(risks, axis=1)))

@@ -17,7 +17,7 @@ from autoprog.explanation.importance import measure_importance
 from autoprog.explanation.learning_curve import shares_of
 from autoprog.explanation.local_effects import EffectSums
 from autoprog.explanation.refits import Change, FoldEnsemble, Refitting
-from autoprog.space import Configuration, Step, time_grid
+from autoprog.space import Configuration, Step
 from tests.cohorts import labelled_visits
 from tests.space.event_times.cohorts import real_event_cohort
 
@@ -141,7 +141,7 @@ def test_missing_values_and_constants_have_no_effect() -> None:
 
 def test_event_times_have_a_loss_at_every_horizon() -> None:
     cohort = real_event_cohort("gbsg2")
-    plan = Plan("uno_c", 3, 1, 0, times=time_grid(cohort))
+    plan = Plan("uno_c", 3, 1, 0, times=cohort.time_grid)
     cox = Configuration(Step.of("median"), Step.of("none"), Step.of("cox"), Step.of("none"))
     found = explain(cohort, plan, [Member(cox, 1.0)], "risk")
     assert {len(each.horizons) for each in found.importance} == {len(cohort.horizons)}
@@ -155,3 +155,4 @@ def test_windows_of_visits_are_shuffled_together() -> None:
     found = explain(cohort, PLAN, [Member(SIMPLE, 1.0)], "risk")
     assert {each.feature for each in found.importance} == {feature.name for feature in cohort.features}
     assert found.effects == ()
+    assert found.typical is None

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from autoprog.interpreter import Clusters, IncidenceOutcome, explain, make_strata, rule_sets_from, rules_document
+from autoprog.endpoints import rule_sets_from, rules_document
+from autoprog.interpreter import Clusters, IncidenceOutcome, explain, make_strata
 from autoprog.survival import aalen_johansen
 from tests.cohorts import cleveland_cohort, event_cohort
 

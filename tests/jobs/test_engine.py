@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autoprog.app.service import Service
 from autoprog.diagnosis import build_model, grow_tree, model_from_bytes, model_to_bytes, tree_from_bytes
-from autoprog.engine import DaskEngine
+from autoprog.engine import LocalEngine
 from autoprog.jobs.ports import Work
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
-from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
@@ -30,8 +30,8 @@ PATIENCE_S = 60.0
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[DaskEngine]:
-    with DaskEngine.embedded(1) as made:
+def engine() -> Iterator[LocalEngine]:
+    with LocalEngine(1) as made:
         yield made
 
 
@@ -55,7 +55,7 @@ def await_end(database: Database, job_id: str) -> None:
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 def test_work_that_hangs_is_killed_and_the_next_job_goes_on(
-    database: Database, files: Files, engine: DaskEngine
+    database: Database, files: Files, engine: LocalEngine
 ) -> None:
     (hung,) = queue_jobs(database, files)
     store = DatabaseJobStore(database, files)
@@ -74,7 +74,7 @@ def test_work_that_hangs_is_killed_and_the_next_job_goes_on(
 
 
 @pytest.mark.parametrize("backend", ["sqlite"])
-def test_a_job_whose_runner_stops_is_ended_at_once(database: Database, files: Files, engine: DaskEngine) -> None:
+def test_a_job_whose_runner_stops_is_ended_at_once(database: Database, files: Files, engine: LocalEngine) -> None:
     (job_id,) = queue_jobs(database, files)
     work = {TREE: Work(hang, CallLimits(time_s=600, memory_mb=1024))}
     runner = JobRunner(DatabaseJobStore(database, files), engine, work, runner_id="one")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Evaluation, History, Status, make_metric
+from autoprog.evaluation import Evaluation, History, Status
 from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features, search_statistics
 from autoprog.metalearning.prior import learn_partition_prior
 from autoprog.optimizer import OptimizerOptions
@@ -19,6 +19,7 @@ from autoprog.optimizer import surrogate as surrogate_module
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.observations import observe
 from autoprog.optimizer.surrogate_state import SurrogateState
+from autoprog.performance import make_metric
 from autoprog.space import Configuration
 from tests.cohorts import mixed_cohort
 from tests.optimizer.toys import draw, history_of, toy_space

@@ -10,10 +10,9 @@ import pytest
 
 from autoprog.cohort import Cohort, TimeToEvent, WindowSchema
 from autoprog.errors import InvalidInputError
-from autoprog.evaluation import ScoringContext, get_outcomes
 from autoprog.interpreter import Condition, Prior, PriorRule, explain
 from autoprog.model import PrognosticModel, external_validation, update_model
-from autoprog.space import time_grid
+from autoprog.performance import ScoringContext
 from autoprog.survival import calibration_at, cumulative_dynamic_auc, integrated_brier, ipcw_weights, wolbers_c
 from autoprog.validation import Recalibration
 from tests.cohorts import event_cohort, labelled_visits
@@ -44,7 +43,7 @@ def test_the_report_is_of_the_other_patients_at_the_model_s_horizons() -> None:
     assert cohort.time is not None
     asked = replace(cohort, outcome=replace(cohort.outcome, horizons=(100.0,)))  # its own are passed over
     document = external_validation(model(), asked, RANGE)
-    p, y, h = model().risks(cohort.X), get_outcomes(cohort), np.array(model().horizons)
+    p, y, h = model().risks(cohort.X), cohort.outcomes, np.array(model().horizons)
     assert [part["horizon"] for part in document["horizons"]] == h.tolist()
     auc = cumulative_dynamic_auc(y["time"], y["event"], p, h)
     assert [part["performance"]["auc"] for part in document["horizons"]] == pytest.approx(auc.tolist(), abs=1e-12)
@@ -52,7 +51,7 @@ def test_the_report_is_of_the_other_patients_at_the_model_s_horizons() -> None:
         ratio = calibration_at(y["time"], y["event"], p[:, k], h[k]).expected_observed
         assert part["performance"]["expected_observed"]["estimate"] == pytest.approx(ratio.estimate, abs=1e-12)
         assert part["baseline"] is None
-    times = ScoringContext.of(replace(cohort, outcome=model().outcome), time_grid(cohort)).times
+    times = ScoringContext.of(replace(cohort, outcome=model().outcome), cohort.time_grid).times
     F = model().risks_until(cohort.X, times)
     np.testing.assert_array_equal(F[:, [times.index(t) for t in h]], p)
     brier = integrated_brier(y["time"], y["event"], F, np.array(times))
@@ -89,8 +88,8 @@ def test_visits_are_measured_through_the_windows_of_the_model() -> None:
 def test_a_recalibrated_model_meets_the_weighted_events_of_all_times(method: str) -> None:
     cohort = half("mgus2", 1)
     moved = update_model(model(), cohort, method)  # type: ignore[arg-type]
-    follow_up = ScoringContext.of(cohort, time_grid(cohort))
-    t, y = np.array(follow_up.times), get_outcomes(cohort)
+    follow_up = ScoringContext.of(cohort, cohort.time_grid)
+    t, y = np.array(follow_up.times), cohort.outcomes
     w = ipcw_weights(y["time"], y["event"], t, follow_up.censoring)
     e = (y["event"] == 1)[:, None] & (y["time"][:, None] <= t)
     before, after = (m.risks_until(cohort.X, follow_up.times) for m in (model(), moved))

@@ -14,8 +14,9 @@ from autoprog.errors import InvalidInputError
 from autoprog.interpreter import Condition, Prior, PriorRule, explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, external_validation, update_model
 from autoprog.model.training_overlap import compare_with_training
+from autoprog.performance import compute_calibration
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
-from autoprog.validation import Recalibration, compute_calibration
+from autoprog.validation import Recalibration
 from tests.cohorts import cleveland_cohort, event_cohort
 
 RANGE = (0.1, 0.4)

@@ -9,9 +9,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from autoprog.cohort import Binary, Cohort, Feature
-from autoprog.evaluation import compute_logit
 from autoprog.interpreter import explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
+from autoprog.performance import compute_logit
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
 from autoprog.validation import IDENTITY, FeatureDistribution, Refit, fit_patient_intervals
 

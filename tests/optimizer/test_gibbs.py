@@ -58,11 +58,11 @@ UNGATED = replace(PARAMETERS, gated=False)
 @pytest.mark.parametrize(
     ("prior", "parameters", "seed"),
     [
-        (DecompositionPrior(2, 1.0), PARAMETERS, 0),
-        (DecompositionPrior(3, 0.4), PARAMETERS, 2),
+        pytest.param(DecompositionPrior(2, 1.0), PARAMETERS, 0, marks=pytest.mark.slow),
+        pytest.param(DecompositionPrior(3, 0.4), PARAMETERS, 2, marks=pytest.mark.slow),
         (AT_HOME, WITH_EFFECTS, 2),
-        (BY_STAGE, PARAMETERS, 1),
-        (DecompositionPrior(2, 1.0), UNGATED, 0),
+        pytest.param(BY_STAGE, PARAMETERS, 1, marks=pytest.mark.slow),
+        pytest.param(DecompositionPrior(2, 1.0), UNGATED, 0, marks=pytest.mark.slow),
     ],
     ids=["M = 2", "M = 3", "families and effects", "counts by stage", "ungated"],
 )

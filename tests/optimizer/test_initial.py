@@ -8,7 +8,6 @@ import pytest
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.initial import (
     SIMPLE_PIPELINE,
-    SIMPLE_SURVIVAL_PIPELINE,
     cheaper_half,
     simple_configuration,
     stratified_design,
@@ -43,7 +42,7 @@ def test_a_design_begins_with_what_it_is_given(design) -> None:  # noqa: ANN001
 def test_of_a_survival_cohort_it_is_coxs_model() -> None:
     times = tuple(np.arange(1.0, 11.0).tolist())
     shape = TableShape(200, 20, 80, has_missing=True, mode="survival", times=times, horizons=times[4:5], n_periods=1200)
-    assert names(simple_configuration(Space.full().valid_kinds(shape), "survival")) == SIMPLE_SURVIVAL_PIPELINE
+    assert names(simple_configuration(Space.full().valid_kinds(shape), "cox")) == ("median", "none", "cox", "none")
 
 
 @pytest.mark.parametrize(

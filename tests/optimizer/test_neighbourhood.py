@@ -20,10 +20,10 @@ def neighbourhood() -> Neighbourhood:
 
 def test_candidates_are_of_valid_kinds_and_within_their_ranges(neighbourhood: Neighbourhood) -> None:
     rng = np.random.default_rng(0)
-    drawn = neighbourhood.draw(400, rng)
+    drawn, kinds = neighbourhood.draw(400, rng), set(KINDS)
     for configuration in drawn + neighbourhood.around(drawn[:40], 10, rng):
         kind = SPACE.find_kind(configuration)
-        assert kind in set(KINDS)
+        assert kind in kinds
         for stage, algorithm in zip(STAGES, kind, strict=True):
             parameters = dict(configuration.step(stage).parameters)
             assert set(parameters) == {h.name for h in algorithm.hyperparameters}

@@ -6,9 +6,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from autoprog.evaluation import METRICS, EvaluatedPath, Evaluation, History, Setting, Status
+from autoprog.evaluation import EvaluatedPath, Evaluation, History, Setting, Status
 from autoprog.optimizer.initial import Start
 from autoprog.optimizer.observations import MAX_OBSERVATIONS, observe, with_paths
+from autoprog.performance import METRICS
 from autoprog.space import Configuration, Space, Step
 from tests.optimizer.toys import draw, history_of, toy_space
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from autoprog.errors import InvalidInputError, SearchFailedError
-from autoprog.evaluation import METRICS, Evaluation, History, Status
+from autoprog.evaluation import Evaluation, History, Status
 from autoprog.optimizer import PRESETS, Optimizer, OptimizerOptions, Proposal, Start, improvement, make_optimizer
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.initial import SIMPLE_PIPELINE
 from autoprog.optimizer.main_effects import family_labels
+from autoprog.performance import METRICS
 from autoprog.space import STAGES, Configuration, Space, TableShape, predicted_seconds
 from tests.optimizer.toys import SHAPE, draw, full_table, history_of, toy_score, toy_space
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from autoprog.evaluation import METRICS, History, Status
+from autoprog.evaluation import History, Status
 from autoprog.optimizer import OptimizerOptions, Posterior, make_optimizer
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.kernel import KernelParameters
 from autoprog.optimizer.observations import observe
 from autoprog.optimizer.surrogate import Surrogate
+from autoprog.performance import METRICS
 from tests.optimizer.toys import SHAPE, draw, history_of, toy_space
 
 SPACE = toy_space(((0,), (1,), (1, 2), (0,)))

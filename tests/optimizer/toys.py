@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from autoprog.evaluation import METRICS, Evaluation, History, Status
+from autoprog.evaluation import Evaluation, History, Status
 from autoprog.optimizer.encoding import Encoding
+from autoprog.performance import METRICS
 from autoprog.space import STAGES, Algorithm, Configuration, Float, Space, TableShape
 
 SHAPE = TableShape(n_patients=200, n_columns=10, n_minority=80, has_missing=True)

@@ -36,6 +36,27 @@ _STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 _BLOCKS = (40, 30)
 _MAX_DIFFERENCE = 12.0  # mean over the blocks' greys, of 255
 
+_TOO_SMALL = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const holder = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !holder.checkVisibility() || holder.closest(".visually-hidden")) continue;
+    const drawn = holder instanceof SVGGraphicsElement ? holder.getScreenCTM() : null;
+    const scale = drawn ? Math.hypot(drawn.a, drawn.b) : 1;
+    const size = parseFloat(getComputedStyle(holder).fontSize) * scale;
+    if (size < 11.95) found.push(`${size.toFixed(1)} pixels: ${walker.currentNode.data.trim()}`);
+  }
+  const targets = "button, .button, select, summary, .choice, nav a, "
+    + "input:not([type=hidden], [type=radio], [type=checkbox])";
+  for (const target of document.querySelectorAll(targets)) {
+    const height = target.getBoundingClientRect().height;
+    if (target.checkVisibility() && !target.closest(".visually-hidden") && height < 43.5)
+      found.push(`${height.toFixed(1)} pixels high: ${target.outerHTML.slice(0, 80)}`);
+  }
+  return [...new Set(found)];
+}"""
+
 PageAt = Callable[..., Page]
 
 
@@ -98,10 +119,12 @@ def page_at(browser: Browser, served: Server) -> Iterator[PageAt]:
 
 
 def assert_accessible(page: Page) -> None:
-    """No violation of WCAG 2.2 AA, and nothing wider than the window."""
+    """No violation of WCAG 2.2 AA, nothing wider than the window, and on a phone nothing too small to read or touch."""
     options = {"runOnly": {"type": "tag", "values": _STANDARDS}, "resultTypes": ["violations"]}
     results = Axe().run(page, options=options)
     assert results.violations_count == 0, results.generate_report()
+    if (page.viewport_size or {}).get("width") == NARROW:
+        assert page.evaluate(_TOO_SMALL) == []
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert overflow <= 0, f"{page.url} is {overflow} pixels wider than its window"
 

@@ -179,13 +179,13 @@ def test_language_is_chosen_before_the_log_in(keyed_app: FastAPI) -> None:
     assert "<h1>Log in</h1>" in stranger.post("/language", data={"language": "en", "back": "/login"}).text
 
 
-def test_what_the_services_say_is_marked_as_english(client: TestClient) -> None:
+def test_what_the_services_say_is_german(client: TestClient) -> None:
     page = client.get("/cohorts/0123456789abcdef0123456789abcdef", headers=GERMAN)
     assert page.status_code == 404
-    assert re.search(r'<p class="lead"><span lang="en">[^<]+</span></p>', page.text)
+    assert '<p class="lead">dies gibt es hier nicht: Kohorte</p>' in page.text
     assert "Zur Startseite" in page.text
     english = client.get("/cohorts/0123456789abcdef0123456789abcdef", headers={"Accept": "text/html"})
-    assert '<span lang="en">' not in english.text
+    assert '<p class="lead">there is no cohort with this id</p>' in english.text
 
 
 def test_what_a_page_itself_says_of_a_fault_is_german(client: TestClient) -> None:

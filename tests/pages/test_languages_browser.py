@@ -27,7 +27,7 @@ def cohort_id(served: Server) -> str:
     return str(response.json()["id"])
 
 
-@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("width", [NARROW, pytest.param(WIDE, marks=pytest.mark.slow)])
 def test_german_pages_are_accessible(page_at: PageAt, cohort_id: str, width: int) -> None:
     for path in (*PATHS, f"/cohorts/{cohort_id}", f"/cohorts/{cohort_id}/delete"):
         page = page_at(path, width=width, language="de-DE")

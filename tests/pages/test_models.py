@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import html
+import re
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
 
+from autoprog.evaluation import Status
 from autoprog.storage.database import Database
 from autoprog.storage.tables import ModelRow
-from tests.api.searching import Driver, make_search, patient
+from autoprog.validation import Refit, fit_patient_intervals
+from tests.api.searching import FILE, SPEC, Driver, make_search, multipart, patient, simple_result, table
+from tests.cohorts import cleveland_cohort
 from tests.pages.test_frame import BROWSER
 
 NAMES = list(patient())
@@ -74,6 +83,60 @@ def test_the_calculator_says_what_the_model_predicts(client: TestClient, model_i
     assert f"{100 * largest['risk']:+.1f}" in text.replace("−", "-")
 
 
+def test_the_calculator_names_units_and_ranges(client: TestClient, model_id: str) -> None:
+    text = client.get(f"/models/{model_id}/calculator", headers=BROWSER).text
+    for name, unit, values in (
+        ("age", "years", "29 to 77"),
+        ("trestbps", "mm Hg", "94 to 200"),
+        ("chol", "mg/dl", "126 to 564"),
+        ("thalach", "1/min", "71 to 202"),
+        ("oldpeak", "mm", "0 to 6.2"),
+    ):
+        field = f"x-{NAMES.index(name)}"
+        assert f'<label for="{field}">{name} <span class="ends">({unit})</span></label>' in text
+        assert f'id="{field}-hint">patients had {values}</p>' in text
+    thal = f"x-{NAMES.index('thal')}"
+    levels = "".join(f"<option>{level}</option>" for level in (3, 6, 7))
+    assert f'name="{thal}"><option value="">unknown</option>{levels}</select>' in text
+
+
+def test_the_calculator_shows_the_interval_of_the_risk_where_the_model_has_one(
+    client: TestClient, driver: Driver
+) -> None:
+    cohort, (result, cv) = cleveland_cohort(), simple_result()
+    q = cv.risks.astype(np.float64)
+    rng = np.random.default_rng(0)
+    refits = [
+        Refit(np.where(rng.random(len(q)) < 0.5, q + 0.2 * q * (1 - q) * rng.normal(size=len(q)), np.nan), q)
+        for _ in range(20)
+    ]
+    intervals = fit_patient_intervals(
+        cohort.features, cohort.X, q[None], np.ones(1), q, refits,
+        folds=5, covariance=0.01 * np.eye(2), lack_of_fit=0.1,
+    )  # fmt: skip
+    search = make_search(client)
+    claim = driver.claim()
+    driver.explore(claim, Status.SUCCEEDED)
+    driver.store.finish(claim, replace(result, model=replace(result.model, intervals=(intervals,))), cancelled=False)
+    model_id = client.get(f"/v1/searches/{search['id']}").json()["model_id"]
+    known = {name: value for name, value in patient().items() if value is not None}
+    for values, hint in ((known, None), (known | {"age": None}, "1 finding is unknown: the interval covers")):
+        body = {"patients": [values]}
+        expected = client.post(f"/v1/models/{model_id}/predictions", json=body).json()["items"][0]
+        lower, upper = (100 * end for end in expected["interval"])
+        assert 0 < lower < 100 * expected["risk"] < upper < 100
+        code, text = calculate(client, model_id, **{k: v for k, v in values.items() if v is not None})
+        assert code == 200
+        assert f"90 % interval {lower:.1f} % to {upper:.1f} %" in text
+        assert hint in text if hint else "unknown" not in text
+
+
+def test_without_time_for_intervals_the_calculator_says_so(client: TestClient, model_id: str) -> None:
+    text = calculate(client, model_id, age=50)[1]
+    assert "The search had no time to estimate how uncertain this is" in text
+    assert "% interval" not in text
+
+
 def test_nothing_known_is_a_patient_too(client: TestClient, model_id: str) -> None:
     page = client.get(f"/models/{model_id}/calculator", headers=BROWSER)
     assert page.status_code == 200
@@ -118,6 +181,68 @@ def test_a_validation_warns_of_the_training_patients(client: TestClient, model_i
     assert "fitted on" in page.text
     none = client.post(f"/models/{model_id}/validate", data={}, headers=BROWSER)
     assert none.status_code in {415, 422}
+
+
+def make_other_cohort(client: TestClient) -> str:
+    """Store 200 patients of whom none is one of the training cohort."""
+    head, *lines = gzip.decompress(FILE).decode().splitlines()
+    parts = [line.split(",", 2) for line in lines[:200]]
+    others = table(head, *(f"{outcome},{int(age) + 1},{rest}" for outcome, age, rest in parts))
+    response = client.post("/v1/cohorts", files=multipart({**SPEC, "name": "Other clinic"}, others))
+    assert response.status_code == 201, response.text
+    return str(response.json()["id"])
+
+
+def read_choices(page: str, action: str) -> dict[str, dict[str, str]]:
+    """Offered values and their texts of each choice of a form."""
+    form = re.search(rf'<form [^>]*action="{action}".*?</form>', page, re.DOTALL)
+    assert form is not None
+    choices = re.findall(r'<select [^>]*name="(\w+)">(.*?)</select>', form[0], re.DOTALL)
+    return {
+        name: {value: html.unescape(text) for value, text in re.findall(r'value="(\w+)">([^<]*)<', options)}
+        for name, options in choices
+    }
+
+
+def test_a_model_is_validated_on_another_file(client: TestClient, model_id: str) -> None:
+    cohort_id = make_other_cohort(client)
+    offered = read_choices(client.get(f"/models/{model_id}", headers=BROWSER).text, f"/models/{model_id}/validate")
+    assert sorted(offered["cohort"].values()) == ["Cleveland heart disease (the training patients)", "Other clinic"]
+    assert offered["cohort"][cohort_id] == "Other clinic"
+    page = client.post(f"/models/{model_id}/validate", data={"cohort": cohort_id}, headers=BROWSER)
+    assert page.status_code == 200
+    assert "In the cohort “Other clinic”: 200 patients, " in " ".join(page.text.split())
+    assert "fitted on" not in page.text
+    address = str(page.url.path)
+    stored = client.get(f"/v1{address}").json()
+    assert (stored["cohort_id"], stored["n_patients"], stored["is_training_cohort"]) == (cohort_id, 200, False)
+    performance = stored["performance"]
+    assert f'<td class="number">{performance["auc_roc"]:.3f} ' in page.text
+    ends = performance["intervals"]["auc_roc"]
+    assert f"({ends['lower']:.3f} – {ends['upper']:.3f})" in page.text
+    assert f'href="{address}"' in client.get(f"/models/{model_id}", headers=BROWSER).text
+
+
+def test_two_models_are_compared_on_the_patients_that_are_chosen(client: TestClient, model_id: str) -> None:
+    cohort_id = make_other_cohort(client)
+    asked = {"cohort_id": cohort_id, "method": "intercept"}
+    other_id = client.post(f"/v1/models/{model_id}/recalibrations", json=asked).json()["id"]
+    address = f"/models/{model_id}/comparison"
+    offered = read_choices(client.get(f"/models/{model_id}", headers=BROWSER).text, address)
+    assert set(offered["other"]) == {other_id}
+    for chosen, name in offered["cohort"].items():
+        page = client.get(address, params={"other": other_id, "cohort": chosen}, headers=BROWSER)
+        assert page.status_code == 200
+        cohort = client.get(f"/v1/cohorts/{chosen}").json()
+        assert f"In the cohort “{cohort['name']}”: {cohort['n_patients']} patients, " in " ".join(page.text.split())
+        assert name.startswith(cohort["name"])
+        for each in (model_id, other_id):
+            assert f'<dd><a href="/models/{each}">' in page.text
+        body = {"other_model_id": other_id, "cohort_id": chosen}
+        (horizon,) = client.post(f"/v1/models/{model_id}/comparisons", json=body).json()["horizons"]
+        for measures in (horizon["model"], horizon["other"]):
+            assert f'<td class="number">{measures["brier"]["estimate"]:.3f} ' in page.text
+    assert len(offered["cohort"]) == 2
 
 
 @pytest.mark.parametrize("path", ["/models/{}", "/models/{}/calculator", "/models/{}/delete"])

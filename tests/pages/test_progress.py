@@ -1,8 +1,63 @@
-"""The plot of the best score so far."""
+"""What is shown of a search that runs: the phase, the time left, the plot of the best score so far."""
 
 from __future__ import annotations
 
+from fastapi.testclient import TestClient
+from sqlalchemy import update
+
 from api.pages.searches.progress import draw_progress
+from autoprog.evaluation import Status
+from autoprog.search.ports import Phase
+from autoprog.storage.database import Database
+from autoprog.storage.tables import SearchRow
+from tests.api.searching import Driver, make_search
+from tests.pages.test_frame import BROWSER
+
+PHASES = {
+    Phase.META_FEATURES: "Reading the cohort",
+    Phase.SEARCH: "Trying pipelines",
+    Phase.ENSEMBLE: "Fitting the model",
+    Phase.VALIDATION: "Judging the model",
+    Phase.RULES: "Looking for rules",
+}
+
+
+def test_a_running_search_says_what_it_does(client: TestClient, driver: Driver) -> None:
+    address = f"/searches/{make_search(client)['id']}"
+
+    def state() -> str:
+        said = {
+            client.get(path, headers=BROWSER).text.split('role="status"><strong>')[1].split("</strong>")[0]
+            for path in (address, f"{address}/progress")
+        }
+        assert len(said) == 1
+        return said.pop()
+
+    assert state() == "Waiting for its turn"
+    claim = driver.claim()
+    assert state() == "Starting"
+    for phase in Phase:
+        driver.store.record_phase(claim, phase)
+        assert state() == PHASES[phase]
+
+
+def test_time_left_is_that_of_the_budget_or_less_at_the_pace_so_far(
+    client: TestClient, driver: Driver, database: Database
+) -> None:
+    search = make_search(client, budget={"time_s": 100, "evaluations": 8})
+    address = f"/searches/{search['id']}/progress"
+    assert "<dt>Time left</dt><dd>–</dd>" in client.get(address).text
+    claim = driver.claim()
+    with database.session() as session:  # the clock stands still
+        session.execute(update(SearchRow).values(spent_s=40.0, heard_at=None))
+    running = client.get(address).text
+    assert "<dt>Time left</dt><dd>about 60 s</dd>" in running
+    assert '<progress max="100.0" value="40.0"' in running
+    driver.explore(claim, *[Status.SUCCEEDED] * 4, Status.TIMEOUT)
+    running = client.get(address).text
+    assert "<dt>Time left</dt><dd>about 24 s</dd>" in running, "3 of 8 pipelines, of which 5 took 40 s"
+    assert "<dd>4 " in running
+    assert "and 1 without a score" in running
 
 
 def test_best_score_never_gets_worse_and_the_simple_pipeline_is_number_0() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from api.pages.searches.results import choose_rules, find_doubts
+from autoprog.evaluation import Status
 from autoprog.storage.database import Database
 from autoprog.storage.tables import SearchRow
 from tests.api.searching import Driver, make_search, patient
@@ -40,6 +43,45 @@ def test_a_result_links_its_report_in_every_form(client: TestClient, search: dic
         at = f'href="/v1/searches/{search["id"]}/report'
         for link in (f'{at}"', f'{at}?format=docx"', f'{at}?format=md"'):
             assert link in text
+
+
+def test_every_link_leads_to_a_page(client: TestClient, search: dict[str, Any]) -> None:
+    waiting, seen = ["/", f"/searches/{search['id']}"], set()
+    while waiting:
+        address = waiting.pop()
+        if address in seen or address.endswith("docx"):  # takes seconds, and has tests of its own
+            continue
+        seen.add(address)
+        page = client.get(address, headers=BROWSER)
+        assert page.status_code == 200, address
+        if not address.startswith("/v1/"):
+            waiting += [html.unescape(link) for link in re.findall(r'<a [^>]*href="(/[^"#]*)', page.text)]
+    assert f"/models/{search['model_id']}" in seen
+
+
+def test_an_ended_search_goes_on_with_more_time(client: TestClient, driver: Driver, search: dict[str, Any]) -> None:
+    address = f"/searches/{search['id']}"
+    page = client.get(address, headers=BROWSER).text
+    form = re.search(rf'<form method="post" action="({address}/continue)".*?</form>', page, re.DOTALL)
+    assert form is not None
+    offered = re.findall(r'name="minutes" value="(\d+)"', form[0])
+    assert offered == ["1", "5", "15"]
+    refused = client.post(form[1], data={"minutes": "7"}, headers=BROWSER)
+    assert refused.status_code == 422
+    assert "choose one of 1, 5, 15 minutes" in refused.text
+    sent = client.post(form[1], data={"minutes": offered[1]}, headers=BROWSER, follow_redirects=False)
+    assert sent.status_code == 303
+    further = sent.headers["location"]
+    assert "Waiting for its turn" in client.get(further, headers=BROWSER).text
+    queued = client.get(f"/v1{further}").json()
+    assert (queued["continues"], queued["settings"]["budget"]["time_s"]) == (search["id"], 300)
+    assert queued["progress"]["evaluations"]["succeeded"] == 1, "what was found is not lost"
+    driver.run(Status.SUCCEEDED, Status.SUCCEEDED)
+    done = client.get(f"/v1{further}").json()
+    assert done["progress"]["evaluations"]["succeeded"] == 2
+    model_id = done["model_id"]
+    assert f'href="/models/{model_id}/calculator"' in client.get(further, headers=BROWSER).text
+    assert client.get(f"/v1{address}").json() == search
 
 
 def test_a_model_that_knows_something_shows_its_strata_and_rules(client: TestClient, search: dict[str, Any]) -> None:

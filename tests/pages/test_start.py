@@ -88,6 +88,46 @@ def test_form_without_htmx_is_redirected(client: TestClient) -> None:
     assert re.fullmatch(r"/searches/[0-9a-f]{32}", response.headers["location"])
 
 
+AGES = [age for k, age in enumerate((20, *range(27, 73, 5), 80)) for _ in range(k + 1)]
+KNOWN = table(
+    "age,crp,sex,ward,died",
+    *(
+        f"{age},{3 + i % 7 if i % 3 else ''},{'fm'[i % 2]},{'ABC'[i % 3]},{int(i % 5 == 0)}"
+        for i, age in enumerate(AGES)
+    ),
+)
+
+
+def test_a_column_shows_its_type_its_range_its_missing_share_and_its_histogram(client: TestClient) -> None:
+    part = columns(client, KNOWN)
+
+    def entry(i: int) -> str:
+        found = re.search(rf'<li id="column-{i}".*?</li>', part, re.DOTALL)
+        assert found is not None
+        return found[0]
+
+    for i, name, facts, kind in (
+        (0, "age", "20 to 80, median 62 · complete", "Number"),
+        (1, "crp", "3 to 9, median 6 · 33.3 % missing", "Number"),
+        (2, "sex", "f: 39, m: 39 · complete", "One of two"),
+        (3, "ward", "A: 26, B: 26, C: 26 · complete", "Category"),
+        (4, "died", "0: 62, 1: 16 · complete", None),
+    ):
+        shown = entry(i)
+        assert f"<h3>{name}</h3>" in shown
+        line = re.search(r'class="facts-line">(.*?)</p>', shown, re.DOTALL)
+        assert line is not None
+        assert " ".join(line[1].split()) == facts
+        assert re.findall(r" selected>([^<]*)</option>", shown) == ([kind] if kind else [])
+        assert f'aria-label="Distribution of {name}"' in shown
+    assert '<span class="badge good">Outcome</span>' in entry(4)
+
+    def bars(i: int, size: str) -> list[float]:
+        return [float(value) for value in re.findall(rf'<rect [^>]*{size}="([\d.]+)"', entry(i))]
+
+    assert bars(0, " height") == [3 * (k + 1) for k in range(12)], "k + 1 patients in each bin of 5 years"
+
+
 ODD = table(
     "patient_id,age,admitted,crp,discharge_code,site,died",
     *(

@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.searches.service import load_result
+from autoprog.app.service import Service
 from autoprog.cohort import cleveland
-from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.storage.repositories import SearchRepository
 from tests.api.conftest import LOCAL

@@ -26,7 +26,7 @@ def explanation(run: ReportedRun, inputs: int | None = None) -> dict[str, Any]:
     names = [str(feature["name"]) for feature in run.cohort["features"]]
     names += [f"more {i}" for i in range((inputs or len(names)) - len(names))]
     horizons = run.horizons or (None,)
-    auc = "auc" if run.has_times else "auc_roc"
+    auc = run.kind.area
     importance = [
         {
             "feature": name,
@@ -45,8 +45,28 @@ def explanation(run: ReportedRun, inputs: int | None = None) -> dict[str, Any]:
     points = [{"n_patients": n, "estimate": 0.7 + n / 1e4, "lower": 0.65, "upper": 0.8} for n in (50, 100, 200)]
     return {
         "n_patients": 250, "folds": 5, "shuffles": 10, "importance": importance, "effects": effects,
-        "learning_curve": {"metric": "auc_roc", "points": points},
+        "learning_curve": {"metric": "auc_roc", "points": points}, "typical": typical_patients(run, names),
     }  # fmt: skip
+
+
+def typical_patients(run: ReportedRun, names: list[str]) -> dict[str, Any] | None:
+    """Three typical patients, of whom the last has no typical value of the second input; None for visits."""
+    if run.words.row == "visit":
+        return None
+    k = max(1, len(run.horizons))
+    patients = [
+        {
+            "group": group,
+            "n": 50,
+            "risk": [risk] * k,
+            "contributions": [
+                {"feature": names[0], "value": 1.5, "change": [change] * k},
+                {"feature": names[1], "value": "low", "change": [0.01] * k},
+            ][: 1 if group == "high" else 2],
+        }
+        for group, risk, change in (("low", 0.05, -0.04), ("middle", 0.2, 0.02), ("high", 0.6, 0.08))
+    ]
+    return {"mean_risk": [0.25] * k, "patients": patients}
 
 
 def blocks(section: Section, kind: type) -> dict[str, Any]:

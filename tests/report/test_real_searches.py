@@ -32,5 +32,5 @@ def test_real_search_fills_all_texts(kind: str, tmp_path: Path) -> None:
     origin = run.ensemble["run"]
     assert origin["n_opening"] + origin["n_proposed"] + origin["n_finalists"] == run.begun
     assert origin["n_rows"] == run.n_rows
-    assert origin["n_groups"] == (run.n_patients if run.has_visits else None)
+    assert origin["n_groups"] == (run.n_patients if run.words.row == "visit" else None)
     assert origin["software"]["autoprog"]

@@ -13,21 +13,22 @@ from api.searches.schemas import EnsembleDocument
 from autoprog.cohort import Binary, Cohort
 from autoprog.endpoints import Endpoint, make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName, WeighedPipeline
-from autoprog.evaluation import METRICS, Evaluation, History, Plan, Status, make_metric, net_benefit
+from autoprog.evaluation import Evaluation, History, Plan, Status
 from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
-from autoprog.search.assessment import Choice, FittedEnsemble, correction_warnings, ensemble_document
-from autoprog.space import Configuration, Step
-from autoprog.validation import (
+from autoprog.performance import (
+    METRICS,
     Estimate,
     brier_skill,
     compute_calibration,
     compute_performance,
-    cross_fitted,
-    delivered_slope,
     estimate_score,
-    shrunk_recalibration,
+    make_metric,
+    net_benefit,
 )
+from autoprog.search.delivery.assessment import Choice, FittedEnsemble, correction_warnings, ensemble_document
+from autoprog.space import Configuration, Step
+from autoprog.validation import cross_fitted, delivered_slope, shrunk_recalibration
 
 SIMPLE = Configuration(Step("median"), Step("none"), Step("logistic_regression"), Step("none"))
 RANGE = (0.1, 0.4)
@@ -82,7 +83,7 @@ def endpoint_of(y: np.ndarray) -> Endpoint:
 
 
 def fitted(ensemble: Ensemble, y: np.ndarray, history: History, choice: Choice = BY_AVERAGING) -> FittedEnsemble:
-    candidates = Candidates(history, posterior_of(history), y)
+    candidates = Candidates(history, posterior_of(history), endpoint_of(y))
     return FittedEnsemble(ensemble, candidates, choice, endpoint_of(y), Plan(history.metric.name, 5, 1, 0))
 
 
@@ -200,7 +201,16 @@ def test_no_warning_without_need() -> None:
     assert endpoint_of(y).ranking_warnings(by_probability) == []
 
 
-@pytest.mark.parametrize("rule", ["best", "pseudo_bma", "greedy", "stacking", "linear_pool", "model_averaging"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "best",
+        "blend",
+        "greedy",
+        "linear_pool",
+        *(pytest.param(rule, marks=pytest.mark.slow) for rule in ("model_averaging", "pseudo_bma", "stacking")),
+    ],
+)
 def test_the_score_is_that_of_what_is_left_when_members_were_lost(rule: EnsembleName) -> None:
     """The two best of three could not be refitted: their scores must not show in that of the third."""
     rng = np.random.default_rng(5)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autoprog.evaluation import METRICS, Evaluation, History, ScoringContext, Status, make_event_metric
+from autoprog.evaluation import Evaluation, History, Status
+from autoprog.performance import METRICS, ScoringContext, make_event_metric
 from autoprog.search.clock import Clock, refit_s
 from autoprog.space import Configuration, Step
 from autoprog.survival import StepFunction
@@ -108,7 +109,7 @@ def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
     Before the model's own refits each child loads what writes them. The correction is computed while the slots refit.
     """
     cheap, dear = (Clock(600.0, 0.0, slots=2, n_patients=300) for _ in range(2))
-    correction = 5e-9 * 500 * 300 * (2 + 50)
+    correction = 500 * (2e-3 + 3.2e-8 * 300 * (2 + 10))
     writer, rest = 0.7, 1.3 + 5e-5 * 300
     cheap.expect(history(1.0, 1.0))
     dear.expect(history(176.0, 176.0))

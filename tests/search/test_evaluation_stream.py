@@ -137,6 +137,19 @@ def test_order_and_slots_change_nothing(scores: dict[float, list[float | None]],
             assert score == pytest.approx(np.mean(gains))
 
 
+@pytest.mark.parametrize("lie", [(), ("too", "many"), (FoldResult(0.5, np.zeros(3, np.float32)),)])
+def test_results_that_are_not_of_the_folds_are_refused(
+    monkeypatch: pytest.MonkeyPatch, lie: tuple[FoldResult, ...]
+) -> None:
+    """As a worker may send them that somebody has taken over."""
+    monkeypatch.setattr(evaluation_stream, "evaluate_folds", lambda *_: lie)
+    (evaluation,) = evaluate({1.0: []}, ShuffledDispatcher(2, 0))
+    assert (evaluation.status, evaluation.reason) == (
+        Status.INVALID,
+        "its answer is refused: it is not of this cohort's folds",
+    )
+
+
 def test_a_race_is_decided_by_what_a_fold_counts_for(scores: dict[float, list[float | None]]) -> None:
     """One is lost by its scores but not by its judge, the other the other way round; scores stay their own."""
     scores.update({1.0: [0.5] * 10, 2.0: [0.9] * 10})

@@ -10,7 +10,7 @@ import pytest
 
 from api.searches.schemas import EnsembleDocument
 from autoprog.search.clock import MAX_REFITS
-from autoprog.search.intervals import affordable_refits, complete_refits
+from autoprog.search.delivery.intervals import affordable_refits, complete_refits
 from autoprog.search.planning import build_plan
 from autoprog.search.tasks import refit_on_resample
 from autoprog.space import Configuration, Step
@@ -131,7 +131,7 @@ def test_too_few_refits_give_no_interval_and_the_reason(bench: Bench, monkeypatc
             raise ValueError("as the test says")
         return refit_on_resample(ref, configuration, plan, number, rows)
 
-    monkeypatch.setattr("autoprog.search.intervals.refit_on_resample", failing)
+    monkeypatch.setattr("autoprog.search.delivery.intervals.refit_on_resample", failing)
     search_id = bench.queue(**SETTINGS)
     bench.runner(InlineDispatcher()).run_one()
     search = bench.search(search_id)

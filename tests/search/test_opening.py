@@ -54,8 +54,8 @@ def test_what_a_space_leaves_out_is_passed_over() -> None:
 
 
 def test_event_times_begin_with_cox() -> None:
-    times = {"mode": "survival", "times": (1.0, 2.0, 3.0), "horizons": (3.0,), "n_periods": 2_000}
-    names = opening(1_000, **times)
+    times = {"times": (1.0, 2.0, 3.0), "horizons": (3.0,), "n_periods": 2_000}
+    names = opening(1_000, mode="survival", simple_predictor="cox", **times)
     assert names[0] == "cox"
     assert "survival_forest" in names
     assert len(names) >= 8

@@ -19,7 +19,6 @@ def run(*arguments: str, shards: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.ci
 @pytest.mark.timeout(1200)
 def test_a_slice_of_every_part_has_figures(tmp_path: Path) -> None:
     data = ROOT / "tests" / "data"

@@ -8,7 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from autoprog import AutoPrognosis
-from autoprog.estimator.search import close_engines
+from autoprog.app.temporary import close_engines
 
 QUICK = {
     "budget": {"evaluations": 2},

@@ -52,9 +52,7 @@ def _without(visit: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: float(value) if name == "visit_time" else value for name, value in visit.items() if name != key}
 
 
-@pytest.mark.parametrize(
-    ("name", "time_s"), [pytest.param("whas500", 15, marks=pytest.mark.ci), *((name, TIME_S) for name in COHORTS)]
-)
+@pytest.mark.parametrize(("name", "time_s"), [("whas500", 15), *((name, TIME_S) for name in COHORTS)])
 def test_a_cohort_becomes_a_model_that_is_asked_at_every_horizon(name: str, time_s: int, tmp_path: Path) -> None:
     spec = spec_of(name)
     with Server(tmp_path / "data") as server:

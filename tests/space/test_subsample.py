@@ -9,12 +9,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sksurv.util import Surv
 
-from autoprog.cohort import Feature
+from autoprog.cohort import Feature, stratified_rows
+from autoprog.cohort.event_array import event_times
 from autoprog.model import dump_estimator, load_estimator
-from autoprog.space import Algorithm, Configuration, StageName, Step, TableShape, build_pipeline, event_times
+from autoprog.space import Algorithm, Configuration, StageName, Step, TableShape, build_pipeline
 from autoprog.space.prediction.survival import COX, CoxRegression
 from autoprog.space.registry import list_algorithms
-from autoprog.space.subsample import SubsampledClassifier, SubsampledSurvival, SubsampledTransformer, stratified_rows
+from autoprog.space.subsample import SubsampledClassifier, SubsampledSurvival, SubsampledTransformer
 
 
 @pytest.mark.parametrize(

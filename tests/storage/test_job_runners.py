@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from sqlalchemy import func, select
 
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.tables import DiagnosisModelRow, JobRow
+from tests.conftest import LONG_BACKENDS
 from tests.storage.jobs import queue_jobs
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +82,7 @@ def assert_complete(database: Database) -> None:
             assert session.get_one(DiagnosisModelRow, job.subject_id).tree == job.result
 
 
+@pytest.mark.parametrize("backend", LONG_BACKENDS)
 def test_two_runners_never_do_the_same_job(database: Database, tmp_path: Path) -> None:
     queue_jobs(database, Files(str(tmp_path / "files")), 12, work_s=0.02)
     with crew_of(2, database, tmp_path, lease_s=600) as crew:
@@ -89,6 +92,7 @@ def test_two_runners_never_do_the_same_job(database: Database, tmp_path: Path) -
     assert {job.token for job in jobs_of(database)} == {1}
 
 
+@pytest.mark.parametrize("backend", LONG_BACKENDS)
 def test_every_job_is_done_once_under_three_random_kills(database: Database, tmp_path: Path) -> None:
     queue_jobs(database, Files(str(tmp_path / "files")), 20, work_s=0.3)
     rng = random.Random()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autoprog.service import Service
+from autoprog.app.service import Service
 from autoprog.settings import Settings
 from tests.storage.support import add_owner
 

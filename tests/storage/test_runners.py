@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from sqlalchemy import func, select
 
 from autoprog.storage.database import Database
 from autoprog.storage.tables import EvaluationRow, ModelRow, SearchEventRow, SearchRow
+from tests.conftest import LONG_BACKENDS
 from tests.storage.support import queue_searches
 
 ROOT = Path(__file__).parents[2]
@@ -103,6 +105,7 @@ def assert_complete(database: Database, ids: list[str]) -> None:
             assert session.scalar(models) == 1
 
 
+@pytest.mark.parametrize("backend", LONG_BACKENDS)
 def test_two_runners_never_run_the_same_search(database: Database, tmp_path: Path) -> None:
     ids = queue_searches(database, SEARCHES)
     with crew_of(2, database, tmp_path, lease_s=600) as crew:
@@ -116,6 +119,7 @@ def test_two_runners_never_run_the_same_search(database: Database, tmp_path: Pat
     assert len(writers) == SEARCHES
 
 
+@pytest.mark.parametrize("backend", LONG_BACKENDS)
 def test_each_evaluation_exists_once_under_four_random_kills(database: Database, tmp_path: Path) -> None:
     ids = queue_searches(database, SEARCHES)
     rng = random.Random()

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import select, update
 
-from autoprog.service import Service
+from autoprog.app.service import Service
 from autoprog.settings import Settings
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files, Kind, StoredFile

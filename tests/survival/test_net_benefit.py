@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.evaluation.metrics import net_benefit as without_censoring
-from autoprog.evaluation.metrics import net_benefit_of_all as of_all_without_censoring
+from autoprog.performance.metrics import net_benefit as without_censoring
+from autoprog.performance.metrics import net_benefit_of_all as of_all_without_censoring
 from autoprog.survival import NoEventError, OutcomeError, aalen_johansen, net_benefit, net_benefit_of_all
 from tests.survival.naive import incidence, simulated
 

@@ -15,9 +15,9 @@ SETTINGS = {
     "folds": 3,
     "budget": {"evaluations": 14, "time_s": 600},
     "space": {
-        "imputation": ["median", "mice"],
+        "imputation": ["median", "mean"],
         "features": ["none", "pca"],
-        "prediction": ["logistic_regression", "ridge", "gaussian_nb", "k_nearest_neighbours", "lightgbm"],
+        "prediction": ["logistic_regression", "ridge", "gaussian_nb", "k_nearest_neighbours"],
         "calibration": ["none", "isotonic"],
     },
 }

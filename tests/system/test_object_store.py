@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from autoprog.app.service import Service
 from autoprog.cohort import to_parquet
 from autoprog.errors import ArtifactError
 from autoprog.model import PrognosticModel
 from autoprog.search.ports import CohortRef
 from autoprog.search.tasks import load_cohort
-from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.storage.files import StoredFile
 from autoprog.storage.repositories import ModelRepository

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autoprog.engine import DaskEngine
+from autoprog.engine import LocalEngine
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from tests.cohorts import real_cohort
@@ -44,7 +44,7 @@ def test_one_worker_and_two_evaluate_alike(database: Database, tmp_path: Path) -
     found = []
     for slots in (1, 2):
         search_id = bench.queue(**SETTINGS)
-        with DaskEngine.embedded(slots) as engine:
+        with LocalEngine(slots) as engine:
             assert bench.runner(engine).run_one()
         search = bench.search(search_id)
         assert search.status == "succeeded", search.error

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autoprog.validation import bootstrap_rows
+from autoprog.performance import bootstrap_rows
 
 
 def test_every_patient_is_drawn_as_often_as_any_other() -> None:

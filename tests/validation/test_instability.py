@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from autoprog.validation import calibration_curve, compute_instability, frequency_curves, incidence_curves
+from autoprog.performance import calibration_curve
+from autoprog.validation import compute_instability, frequency_curves, incidence_curves
 
 N = 400
 

@@ -11,22 +11,18 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from autoprog.evaluation import METRICS, make_metric
+from autoprog.performance import METRICS, compute_performance, estimate_score, make_metric
 from autoprog.validation import (
     Beside,
     Figure,
     Patients,
-    compute_gains,
-    compute_performance,
-    correct_performance,
     corrected_score,
     cross_fitted,
-    estimate_score,
     shrunk_recalibration,
 )
 from autoprog.validation import optimism as optimism_module
+from autoprog.validation.corrections import compute_gains, correct_performance, shift_skill
 from autoprog.validation.optimism import MIN_RESAMPLES, Weighing, _counts
-from autoprog.validation.performance import shift_skill
 
 N, T = 100, 10
 NOBODY = np.zeros((N, 0))  # these rules look at gains alone

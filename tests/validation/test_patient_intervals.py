@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from autoprog.cohort import Feature
-from autoprog.evaluation import compute_logit
+from autoprog.performance import bootstrap_rows, compute_logit
 from autoprog.validation import (
     IDENTITY,
     INTERVAL_LEVEL,
@@ -20,7 +20,6 @@ from autoprog.validation import (
     PatientIntervals,
     Recalibration,
     Refit,
-    bootstrap_rows,
     fit_patient_intervals,
     fit_recalibration,
     mixture_bounds,

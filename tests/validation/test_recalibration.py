@@ -6,9 +6,9 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from autoprog.performance import compute_calibration
 from autoprog.validation import (
     Recalibration,
-    compute_calibration,
     cross_fitted,
     delivered_slope,
     fit_recalibration,

@@ -11,9 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from autoprog.evaluation import METRICS
-from autoprog.validation import compute_calibration
-from autoprog.validation.resampled import resampled_scores
+from autoprog.performance import METRICS, compute_calibration
+from autoprog.performance.resampled import resampled_scores
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"
 COVARIATES = ["age", "gender", "hr", "sysbp", "diasbp", "bmi", "cvd", "afb", "chf", "miord", "mitype"]

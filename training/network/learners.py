@@ -19,9 +19,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from autoprog.cohort import stratified_rows
 from autoprog.space.prediction.torch_threads import one_torch_thread
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
-from autoprog.space.subsample import stratified_rows
 from training.network.encoding import CAUSES, INTERVALS, EventTable, event_grid
 from training.network.predictions import hazard_log_odds, log_odds
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from autoprog.cohort import Cohort, parse_spec, read_cohort
 from autoprog.evaluation import Plan
-from autoprog.space import time_grid
 
 # Patients are sampled to this many, or to as many as hold so many of the rarer outcome.
 MIN_PATIENTS, MIN_EVENTS, MAX_PATIENTS = 600, 60, 1_500
@@ -158,7 +157,7 @@ def _with_times(name: str, folder: Path) -> tuple[Cohort, Plan]:
     outcome = {"time": "time", "event": "event", "event_of_interest": 1, "competing": list(source.competing)}
     document = {"name": name, "mode": "survival", "outcome": outcome, "ignore": list(source.ignore)}
     cohort = read_cohort((folder / f"{source.file}.csv.gz").read_bytes(), parse_spec(document)).cohort
-    plan = Plan("uno_c", FOLDS, 1, SEED, patients=min(cohort.n_patients, MAX_PATIENTS), times=time_grid(cohort))
+    plan = Plan("uno_c", FOLDS, 1, SEED, patients=min(cohort.n_patients, MAX_PATIENTS), times=cohort.time_grid)
     return plan.sample(cohort), replace(plan, patients=None)
 
 

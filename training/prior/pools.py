@@ -22,11 +22,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.stats import qmc
 
-from autoprog.cohort import Cohort, to_parquet
-from autoprog.engine import DaskEngine
-from autoprog.evaluation import Evaluation, History, Metric, Plan, Status, metric_direction
+from autoprog.cohort import Binary, Cohort, TimeToEvent, Visits, to_parquet
+from autoprog.engine import LocalEngine
+from autoprog.evaluation import Evaluation, History, Plan, Status
 from autoprog.metalearning import MetaFeatures, meta_features
 from autoprog.optimizer.initial import simple_configuration
+from autoprog.performance import Metric, metric_direction
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import CohortRef
 from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space, TableShape
@@ -110,7 +111,7 @@ def draw(space: Space, shape: TableShape, each: int, seed: int) -> list[Configur
     by_predictor: dict[str, list[PipelineKind]] = {}
     for kind in kinds:
         by_predictor.setdefault(kind[2].name, []).append(kind)
-    drawn: dict[Configuration, None] = {simple_configuration(kinds, shape.mode): None}
+    drawn: dict[Configuration, None] = {simple_configuration(kinds, shape.simple_predictor): None}
     for number, (_, of_predictor) in enumerate(sorted(by_predictor.items())):
         for configuration in _of_predictor(of_predictor, each, [seed, number]):
             drawn[configuration] = None
@@ -209,7 +210,7 @@ def _whole_lines(part: Path) -> list[dict[str, Any]]:
 
 def _evaluated(cohort: Cohort, plan: Plan, left: dict[int, Configuration]) -> Iterator[Evaluation]:
     limits = CallLimits(LIMIT_S, MEMORY_MB)
-    with tempfile.TemporaryDirectory() as scratch, DaskEngine.embedded(SLOTS) as engine:
+    with tempfile.TemporaryDirectory() as scratch, LocalEngine(SLOTS) as engine:
         content = to_parquet(cohort)
         path = Path(scratch) / "cohort.parquet"
         path.write_bytes(content)
@@ -249,7 +250,8 @@ def read(name: str, folder: Path = POOLS) -> Pool:
         for record in records
     )
     lists = {field: tuple(value) for field, value in header["shape"].items() if isinstance(value, list)}
-    shape = TableShape(**{**header["shape"], **lists})
+    kind = next(kind for kind in (Binary, TimeToEvent, Visits) if kind.mode == header["shape"]["mode"])
+    shape = TableShape(**{"simple_predictor": kind.simple_predictor, **header["shape"], **lists})
     meta, features = MetaFeatures.of(header["meta_features"]), tuple(header["features"])
     return Pool(name, shape, header["metric"], meta, features, entries, header["limit_s"])
 

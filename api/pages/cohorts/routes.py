@@ -22,7 +22,7 @@ from api.pages.start.draft import MAX_EVALUATIONS, MINUTES, Errors
 from api.searches.service import search_documents, start_search
 from api.uploads import Upload
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import METRICS
+from autoprog.report.kinds import read_words
 from autoprog.search.settings import MetricName
 from autoprog.storage.repositories import CohortRepository, SearchRepository
 from autoprog.storage.stored_files import remove_unreferenced
@@ -89,8 +89,8 @@ def _cohort_page(
 ) -> Response:
     cohort = cohort_document(CohortRepository(session).get(owner_id, cohort_id))
     rows = SearchRepository(session).find(owner_id, cohort_id=cohort_id, limit=_SEARCHES_SHOWN).items
-    for_times = "time" in type(cohort.outcome).model_fields
-    metrics = [name for name in get_args(MetricName) if (name in METRICS) != for_times]
+    kind, _ = read_words(cohort.outcome.model_dump())
+    metrics = [name for name in get_args(MetricName) if name in kind.metrics]
     errors = Errors()
     for fault in faults:
         key = {"/budget/time_s": "minutes", "/metric": "metric", "/seed": "seed"}.get(fault.pointer, "top")

@@ -14,7 +14,7 @@ from api.auth import Principal, count_failure, identify, note_use
 from api.dependencies import Context, ContextDependency
 from api.pages.rendering import render
 from api.pages.sessions import CurrentSession, PageSession, cookie_name, local_path
-from api.problems import UnauthorizedError
+from api.problems import ProviderUnavailableError, UnauthorizedError
 from api.single_sign_on.identity import read_identity
 from api.single_sign_on.provider import IdentityProvider, SignOn
 from autoprog.errors import NotFoundError
@@ -49,7 +49,7 @@ def log_in(
     """Open a session for a key; a session that the browser had before ends."""
     text = key.strip()[:_MAX_KEY]
     with context.database.session() as session:
-        row = KeyRepository(session).authenticate(text)
+        row = context.keys(session).authenticate(text)
         if row is not None:
             sessions = BrowserSessionRepository(session)
             if before := request.cookies.get(cookie_name(request)):
@@ -107,13 +107,27 @@ def return_from_provider(
 
 @router.post("/logout")
 def log_out(request: Request, context: ContextDependency, session: CurrentSession) -> Response:
-    """End the browser's session."""
+    """End the browser's session, and for whom the identity provider vouched send her on to end that one too."""
+    is_person = False
     if session.session_id is not None:
+        principal = session.principal
         with context.database.session() as transaction:
             BrowserSessionRepository(transaction).end_token(request.cookies[cookie_name(request)])
-    response = _go("/login")
+            row = KeyRepository(transaction).get(principal.owner_id, principal.key_id or "")
+            is_person = row.person is not None
+    provider = context.identity_provider if is_person else None
+    response = _go("/login") if provider is None else _leave(request, provider)
     response.delete_cookie(cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https")
     return response
+
+
+def _leave(request: Request, provider: IdentityProvider) -> Response:
+    """Lead on to the provider's log-out. By a page: a form of this site may not be redirected to another."""
+    try:
+        address = provider.logout_address(str(request.url.replace(path="/login", query="", fragment="")))
+    except ProviderUnavailableError:
+        return render(request, "login/left.html", address=None)
+    return _go("/login") if address is None else render(request, "login/left.html", address=address)
 
 
 def _signed_on(

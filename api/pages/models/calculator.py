@@ -102,12 +102,13 @@ def list_answers(prediction: PatientPrediction, verdict: Verdict) -> list[Answer
     def stratum(time: float | None, name: str | None) -> str | None:
         return None if verdict.withholds(time) else name
 
-    if prediction.risk is not None and not prediction.horizons:
-        return [Answer(None, prediction.risk, prediction.interval, stratum(None, prediction.stratum), {})]
-    return [
+    answers = [
         Answer(each.horizon, each.risk, each.interval, stratum(each.horizon, each.stratum), each.causes)
         for each in prediction.horizons
     ]
+    if answers or prediction.risk is None:
+        return answers
+    return [Answer(None, prediction.risk, prediction.interval, stratum(None, prediction.stratum), {})]
 
 
 def draw_contributions(prediction: PatientPrediction, texts: Mapping[str, str]) -> list[Bar]:

@@ -30,6 +30,7 @@ from api.pages.models.calculator import (
 from api.pages.rendering import render, translate
 from api.pages.searches.results import Verdict, find_doubts, list_horizons
 from api.pages.sessions import PagePredictor, PageReader, PageWriter
+from autoprog.cohort import outcome_from_json
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 from autoprog.storage.repositories import (
     CatalogueRepository,
@@ -295,5 +296,4 @@ def _name(session: Session, owner_id: str, row: ModelRow) -> str:
             return CohortRepository(session).get(owner_id, row.cohort_id).name
         except NotFoundError:  # deleted meanwhile
             pass
-    outcome = row.document["outcome"]
-    return str(outcome.get("column") or outcome.get("event"))
+    return outcome_from_json(row.document["outcome"]).target.subject

@@ -22,7 +22,7 @@ from autoprog.storage.repositories import CohortRepository, SearchRepository
 router = APIRouter()
 
 _SHOWN = 15  # inputs whose importance is drawn
-_ROW, _BAR, _SMALL = 26.0, 360.0, 160.0
+_ROW, _BAR, _SMALL = 26.0, 190.0, 160.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from api.pages.start.draft import MINUTES
 from api.searches import service
 from api.searches.schemas import ContinuationRequest
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import metric_direction
+from autoprog.performance import metric_direction
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository
 
 router = APIRouter()

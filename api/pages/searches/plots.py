@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from autoprog.ticks import round_ticks
 
-WIDTH, HEIGHT = 640.0, 280.0
-"""Size of a plot within its axes, in the drawing's units."""
+WIDTH, HEIGHT = 270.0, 190.0
+"""Size of a plot within its axes, in the drawing's units: small, so that its letters are large enough on a phone."""
 
 _MAX_DIGITS = 13
 _BAR_HEIGHT = 24.0

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.pages.searches.plots import HEIGHT, WIDTH, Axis, axis_over, band, points
+from autoprog.endpoints import list_parts
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
 
-_SIDE = 300.0
+_SIDE = 270.0
 _BELOW_ZERO = 0.15
 
 
@@ -40,29 +41,22 @@ class Horizon:
 
 def list_horizons(ensemble: dict[str, Any]) -> list[Horizon]:
     """Return the horizons of a stored ensemble document, ascending."""
-    if not ensemble.get("horizons"):
-        baseline = ensemble.get("baseline")
-        return [
-            Horizon(
-                None,
-                ensemble.get("performance") or {},
-                None if baseline is None else baseline.get("performance"),
-                ensemble.get("gain_over_baseline"),
-                _draw_calibration(ensemble.get("calibration_curve")),
-                _draw_decisions(ensemble.get("net_benefit")),
-            )
-        ]
     return [
         Horizon(
-            each["horizon"],
-            each["performance"],
-            each.get("baseline"),
-            each.get("gain_over_baseline"),
-            _draw_calibration(each.get("calibration_curve")),
-            _draw_decisions(each.get("net_benefit")),
+            time,
+            part.get("performance") or {},
+            _measures_of_baseline(part.get("baseline")),
+            part.get("gain_over_baseline"),
+            _draw_calibration(part.get("calibration_curve")),
+            _draw_decisions(part.get("net_benefit")),
         )
-        for each in ensemble["horizons"]
+        for time, part in list_parts(ensemble)
     ]
+
+
+def _measures_of_baseline(baseline: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Measures of the simple pipeline, which at a horizon has no document of its own."""
+    return baseline and baseline.get("performance", baseline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +83,7 @@ def find_doubts(ensemble: dict[str, Any] | None) -> Verdict:
     """Return the horizons at which the model of a stored ensemble document knows nothing; none without a document."""
     if ensemble is None:
         return Verdict((), is_nothing=False)
-    times = [each["horizon"] for each in ensemble.get("horizons") or ()] or [None]
+    times = [time for time, _ in list_parts(ensemble)]
     doubts = tuple(Doubt(time, reasons) for time in times if (reasons := reasons_for_doubt(ensemble, time)))
     return Verdict(doubts, knows_nothing(ensemble))
 

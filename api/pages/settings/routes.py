@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from api.dependencies import ReadSession, WriteSession
+from api.dependencies import ReadSession, WriteSession, get_context
 from api.pages.rendering import render, translate
 from api.pages.sessions import CurrentSession, PageAdmin, PageReader, PageSession
 from api.pages.settings import service
@@ -30,7 +30,7 @@ def show_settings(request: Request, session: ReadSession, current: CurrentSessio
 
 def _settings(request: Request, session: ReadSession, current: PageSession, new_key: str | None = None) -> Response:
     principal, _ = current.principal, translate(request)
-    keys = service.list_keys(session, principal)
+    keys = service.list_keys(get_context(request).keys(session), principal)
     return render(
         request,
         "settings/settings.html",

@@ -30,18 +30,25 @@ class ListedKey:
     """A key as its owner sees it."""
 
     row: ApiKeyRow
+    scopes: tuple[str, ...]
     is_live: bool
     is_own: bool  # whether the session was opened with it
     maker: str | None  # name of the person who has made it on a page
 
 
-def list_keys(session: Session, principal: Principal) -> list[ListedKey]:
+def list_keys(keys: KeyRepository, principal: Principal) -> list[ListedKey]:
     """List the keys of the caller's owner: those that work first, newest first."""
-    keys = KeyRepository(session)
     rows = keys.of_owner(principal.owner_id)
     people = {row.id: row.person for row in rows}
     listed = [
-        ListedKey(row, keys.is_live(row.id), row.id == principal.key_id, people.get(row.made_by or "")) for row in rows
+        ListedKey(
+            row,
+            tuple(sorted(keys.scopes(row))),
+            keys.is_live(row.id),
+            row.id == principal.key_id,
+            people.get(row.made_by or ""),
+        )
+        for row in rows
     ]
     return sorted(listed, key=lambda each: (each.is_live, each.row.created_at), reverse=True)
 

@@ -20,7 +20,22 @@ from autoprog.cohort import (
 from autoprog.cohort.dates import DAYS_IN, FollowUpDates
 from autoprog.errors import Fault
 
-MODES = ("classification", "survival", "temporal")
+
+@dataclass(frozen=True)
+class ModeFields:
+    """The fields of the form that one mode has."""
+
+    events: tuple[str, ...] = ()  # choices of `visit_outcome` by which the outcome is a time to an event
+    takes_dates: bool = False
+    visits: tuple[str, ...] = ()  # the columns of visits, the patient first
+    horizons: str = ""  # the field of the horizons
+
+
+MODES = {
+    "classification": ModeFields(),
+    "survival": ModeFields(("label", "event"), takes_dates=True, horizons="horizons"),
+    "temporal": ModeFields(("event",), visits=("patient", "visit_time"), horizons="horizon"),
+}
 MINUTES = (1, 5, 15)
 LEAVE_OUT, IDENTIFIER = "leave_out", "identifier"
 SINCE = "since-"  # and the number of the column with the index date
@@ -70,9 +85,14 @@ class Draft:
     errors: Errors = field(default_factory=Errors)
 
     @property
+    def fields(self) -> ModeFields:
+        """The fields of the mode."""
+        return MODES[self.mode]
+
+    @property
     def has_event(self) -> bool:
         """Whether the outcome is a time to an event."""
-        return self.mode == "survival" or (self.mode == "temporal" and self.visit_outcome == "event")
+        return self.visit_outcome in self.fields.events
 
     @property
     def outcome_columns(self) -> dict[str, str]:
@@ -80,22 +100,19 @@ class Draft:
         names = {"time": self.time, "event": self.event} if self.has_event else {"column": self.column}
         if self.has_dates:
             names["since"] = self.since
-        if self.mode == "temporal":
-            names |= {"patient": self.patient, "visit_time": self.visit_time}
-        return names
+        return names | {key: getattr(self, key) for key in self.fields.visits}
 
     @property
     def identifiers(self) -> list[str]:
         """Columns by which a patient can be erased; of visits, that of the patient."""
-        if self.mode == "temporal":
-            return [self.patient]
         taken = self.outcome_columns.values()
-        return [name for name, kind in self.kinds.items() if kind == IDENTIFIER and name not in taken]
+        named = [name for name, kind in self.kinds.items() if kind == IDENTIFIER and name not in taken]
+        return [getattr(self, key) for key in self.fields.visits[:1]] or named
 
     @property
     def has_dates(self) -> bool:
         """Whether two dates give the follow-up."""
-        return self.mode == "survival" and self.time in self.dates
+        return self.fields.takes_dates and self.time in self.dates
 
     @property
     def follow_up(self) -> str | FollowUpDates:
@@ -129,7 +146,7 @@ def make_draft(form: SentForm, file: FileDescription, default_name: str) -> Draf
     draft = Draft(
         key=key,
         name=sent.get("name", default_name),
-        mode=_one_of(sent.get("mode", guess.mode), MODES),
+        mode=_one_of(sent.get("mode", guess.mode), tuple(MODES)),
         column=column,
         positive=_positive(sent, by_name.get(column)),
         time=time,
@@ -197,7 +214,7 @@ def _propose_horizons(draft: Draft, sent: SentForm, file: FileDescription) -> No
         draft.proposed = "; ".join(f"{h:.12g}" for h in proposed)
     typed = sent.get("horizons")
     draft.horizons = typed if typed and typed != sent.get("proposed") else draft.proposed
-    if draft.mode == "temporal" and not draft.horizon and draft.proposed:
+    if not draft.horizon and draft.proposed:
         draft.horizon = draft.proposed.split("; ")[0]
 
 
@@ -230,7 +247,7 @@ def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any
         draft.add_error(f"column-{place}", text("Another column identifies the patient already."))
     if draft.label:
         outcome["label"] = draft.label
-    if draft.time_unit and draft.mode != "classification" and not draft.has_dates:
+    if draft.time_unit and draft.fields.horizons and not draft.has_dates:
         outcome["time_unit"] = draft.time_unit
     if draft.errors:
         return None
@@ -266,21 +283,20 @@ def _event_codes(draft: Draft, text: Text) -> dict[str, Any]:
 
 
 def _horizons(draft: Draft, text: Text) -> dict[str, Any]:
-    if draft.mode == "classification":
+    if not (key := draft.fields.horizons):
         return {}
-    key = "horizon" if draft.mode == "temporal" else "horizons"
     typed: str = getattr(draft, key)
     try:
         found = parse_numbers(typed)
     except ValueError:
         draft.add_error(key, text("Give numbers, separated by semicolons."))
         return {}
-    if key == "horizons":
-        return {"horizons": sorted(set(found))} if found else {}
+    if not draft.fields.visits:
+        return {key: sorted(set(found))} if found else {}
     if len(found) != 1:
         draft.add_error(key, text("Give one number."))
         return {}
-    return {"horizon": found[0]}
+    return {key: found[0]}
 
 
 def parse_numbers(typed: str) -> list[float]:

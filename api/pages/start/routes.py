@@ -17,6 +17,7 @@ from api.dependencies import Context, ContextDependency
 from api.pages.forms import Sent, SentForm
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
+from api.pages.start.advice import put_plainly
 from api.pages.start.draft import (
     IDENTIFIER,
     LEAVE_OUT,
@@ -145,7 +146,7 @@ def _form_part(
     for fault in file.faults:
         draft.add_error("top", fault.detail)
     taken = {name: key for key, name in draft.outcome_columns.items() if name}
-    warnings = [_in_plain_words(text) for text in warnings]
+    warnings = [put_plainly(text) for text in warnings]
     by_column = {c.name: [w for w in warnings if f"column {short(c.name, 60)} " in w] for c in file.columns}
     attached = {text for texts in by_column.values() for text in texts}
     levels = {c.name: c.levels for c in file.columns}
@@ -185,17 +186,6 @@ def _index_dates(column: ColumnDescription, file: FileDescription, draft: Draft)
         for i, other in enumerate(file.columns)
         if other.name in draft.dates and other.name != column.name
     ]
-
-
-_FOR_SPECS = "It stays a feature; name it in ignore to leave it out"
-
-_OF_CODES = "if it means missing, name it in na_values"
-
-
-def _in_plain_words(warning: str) -> str:
-    """Replace the advice that a warning has for a spec by what can be done on the page; warnings are English."""
-    warning = warning.replace(_FOR_SPECS, "Leave it out unless it is known when a risk is predicted.")
-    return warning.replace(_OF_CODES, "tick it above if it means missing")
 
 
 def _kinds(column: ColumnDescription) -> list[str]:

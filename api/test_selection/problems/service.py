@@ -12,7 +12,6 @@ from api.catalogues.choice import load_tests, read_prices
 from api.dependencies import Context
 from api.jobs.service import read_error
 from api.queue_room import require_room
-from api.test_selection.live import LiveProblem
 from api.test_selection.problems.building import build_problem
 from api.test_selection.problems.schemas import (
     ArmDocument,
@@ -24,6 +23,7 @@ from api.test_selection.problems.schemas import (
     StrongDominanceDocument,
     WeakDominanceDocument,
 )
+from autoprog.app.live_problems import LiveProblem
 from autoprog.cohort import classified, from_parquet
 from autoprog.csmd import (
     SETTINGS,

@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session
 from api.dependencies import Context
 from api.diagnosis.names import is_name
 from api.problems import to_pointer
-from api.test_selection.live import pack_outputs
 from api.test_selection.problems.service import require_trained
 from api.test_selection.rounds.schemas import FeedbackRequest, NextTestDocument, RoundDocument
+from autoprog.app.live_problems import pack_outputs
 from autoprog.csmd import ArmClassifiers, Arms, bedside_state, check_predictions
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.storage.repositories import SelectionProblemRepository, SelectionRoundRepository

@@ -75,8 +75,8 @@ _DIGITS = 6  # significant digits, which rounding in sums cannot reach
 def meta_features(cohort: Cohort) -> MetaFeatures:
     """Compute the meta-features of a cohort; times count as days if the name of their column tells no unit."""
     outcome: NDArray[np.int8] | ObservedTimes = cohort.y
-    if cohort.time_to_event is not None and cohort.time is not None:
-        outcome = ObservedTimes(cohort.time, cohort.y, days_per_unit(cohort.time_to_event.time) or 1.0)
+    for name in cohort.target.timed_by:
+        outcome = ObservedTimes(cohort.outcomes["time"], cohort.y, days_per_unit(name) or 1.0)
     patient = None if cohort.visits is None else cohort.visits.patient
     return describe(cohort.features, cohort.X, outcome, patient=patient)
 

@@ -103,10 +103,11 @@ def group_notes(features: Sequence[Feature]) -> tuple[str, ...]:
 def describe_cohort(cohort: Cohort) -> tuple[str, ...]:
     """Describe problems of the clinical meta-features to the user: `group_notes`, and an unknown unit of time."""
     notes = group_notes(cohort.features)
-    event = cohort.time_to_event
-    if event is None or days_per_unit(event.time) is not None:
-        return notes
-    return (*notes, f"the name of column {short(event.time)} tells no unit: follow_up_days takes it for days")
+    unknown = [name for name in cohort.target.timed_by if days_per_unit(name) is None]
+    return (
+        *notes,
+        *(f"the name of column {short(name)} tells no unit: follow_up_days takes it for days" for name in unknown),
+    )
 
 
 def _plain(name: str) -> str:

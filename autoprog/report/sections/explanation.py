@@ -9,12 +9,13 @@ from autoprog.report.digits import bounded
 from autoprog.report.document import Block, Column, Paragraph, Section, Table
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.performance import figures
-from autoprog.report.wording import at_horizon, feature_name, horizon_text, rows_name
+from autoprog.report.wording import at_horizon, horizon_text, input_name, rows_name
 from autoprog.ticks import round_ticks
 
-_DRAWN, _LISTED, _EFFECTS, _HORIZONS = 15, 30, 8, 4
+MAX_HORIZONS = 4
+_DRAWN, _LISTED, _EFFECTS = 15, 30, 8
 _TITLE = "What the model looks at"
-_ABSENT = (
+NOT_ASKED_FOR = (
     "Left out: nobody has asked for it. The search's page, `POST /v1/searches/{id}/explanation` and `importance()` in "
     "Python compute it."
 )
@@ -24,9 +25,9 @@ def explanation_section(run: ReportedRun) -> Section:
     """Importance and effects of the inputs, and the learning curve."""
     found = run.explanation
     if found is None or not found["importance"]:
-        return Section("explanation", _TITLE, left_out=_ABSENT)
+        return Section("explanation", _TITLE, left_out=NOT_ASKED_FOR)
     horizons = [each["horizon"] for each in found["importance"][0]["horizons"]]
-    shown = list(enumerate(horizons)) if len(horizons) <= _HORIZONS else [(len(horizons) - 1, horizons[-1])]
+    shown = list(enumerate(horizons)) if len(horizons) <= MAX_HORIZONS else [(len(horizons) - 1, horizons[-1])]
     blocks: list[Block] = [Paragraph(_how(run, found))]
     panels = [_importance_panel(run, found, k, horizon) for k, horizon in shown]
     caption = (
@@ -53,11 +54,6 @@ def _auc(measures: Document) -> Document:
     return auc
 
 
-def _name(run: ReportedRun, feature: str) -> str:
-    known = {str(each["name"]): each for each in run.cohort["features"]}
-    return feature_name(known[feature]) if feature in known else feature
-
-
 def _importance_panel(run: ReportedRun, found: Document, k: int, horizon: float | None) -> Panel:
     rows = sorted(
         ((each["feature"], _auc(each["horizons"][k]["measures"])) for each in found["importance"]),
@@ -72,7 +68,7 @@ def _importance_panel(run: ReportedRun, found: Document, k: int, horizon: float 
         Line((0.0, 0.0), (-0.5, len(rows) - 0.5), "reference"),
         Points(parts["estimate"], places, parts["lower"], parts["upper"]),
     )
-    names = tuple(_name(run, feature) for feature, _ in rows)
+    names = tuple(input_name(run, feature) for feature, _ in rows)
     y = Axis("", -0.5, len(rows) - 0.5, categories=names)
     return Panel(Axis("Loss of the AUC", low - margin, high + margin), y, marks, at_horizon(run, horizon))
 
@@ -84,7 +80,7 @@ def _table(run: ReportedRun, found: Document, shown: Sequence[tuple[int, float |
         columns += [Column(f"Loss of the AUC{where}", "number"), Column(f"Rise of the Brier score{where}", "number")]
     rows = []
     for each in found["importance"][:_LISTED]:
-        cells = [_name(run, each["feature"])]
+        cells = [input_name(run, each["feature"])]
         for k, _ in shown:
             measures = each["horizons"][k]["measures"]
             cells += [bounded(_auc(measures)), bounded(measures["brier"])]
@@ -111,7 +107,7 @@ def _effect_panel(run: ReportedRun, effect: Document) -> Panel:
     low, high = min([0.0, *change]), max([0.0, *change])
     margin = 0.1 * ((high - low) or 1.0)
     y = Axis("Percentage points", low - margin, high + margin)
-    name = _name(run, effect["feature"])
+    name = input_name(run, effect["feature"])
     if effect["kind"] == "levels":
         n = len(change)
         x = tuple(float(i) for i in range(n))

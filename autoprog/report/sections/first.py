@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autoprog.endpoints import list_parts
 from autoprog.report.digits import bounded
 from autoprog.report.document import Block, ItemList, Notice, Paragraph, Section
 from autoprog.report.phrases import percent, plural
@@ -36,8 +37,7 @@ def _verdict(run: ReportedRun) -> list[Block]:
 
 def _doubts(run: ReportedRun, subject: str, found: Document, advice: str) -> list[Block]:
     """Say that a model knows nothing, at which horizons, and why."""
-    horizons = [each["horizon"] for each in found.get("horizons") or ()] or [None]
-    reasons = {horizon: told for horizon in horizons if (told := reasons_for_doubt(found, horizon))}
+    reasons = {horizon: told for horizon, _ in list_parts(found) if (told := reasons_for_doubt(found, horizon))}
     if not reasons:
         return []
     if knows_nothing(found):
@@ -52,7 +52,7 @@ def _doubts(run: ReportedRun, subject: str, found: Document, advice: str) -> lis
 
 
 def _summary(run: ReportedRun) -> str:
-    events = plural(run.n_with_outcome, "visit" if run.kind == "visit_labels" else "patient")
+    events = plural(run.n_with_outcome, run.kind.carriers(run))
     text = [
         (
             f"The model predicts: {outcome_within(run)}. It was made from {run.rows_text}; {events} had the "
@@ -67,13 +67,11 @@ def _summary(run: ReportedRun) -> str:
 
 
 def _area(found: Document, run: ReportedRun, where: str) -> str:
-    if found.get("performance"):
-        p, name, until = found["performance"], "auc_roc", ""
-    elif found.get("horizons"):
-        last = found["horizons"][-1]
-        p, name, until = last["performance"], "auc", f" within {horizon_text(run, last['horizon'])}"
-    else:
+    last, part = list_parts(found)[-1]
+    p, name = part.get("performance"), run.kind.area
+    if not p:
         return ""
+    until = "" if last is None else f" within {horizon_text(run, last)}"
     area = {"estimate": p[name], **((p.get("intervals") or {}).get(name) or {})}
     skill = {"estimate": p["brier_skill"], **((p.get("intervals") or {}).get("brier_skill") or {})}
     return f"{where} the area under the ROC curve{until} is {bounded(area)} and the Brier skill {bounded(skill)}."

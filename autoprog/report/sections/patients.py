@@ -15,11 +15,11 @@ _NO_FILE = "Left out: the patients' values are not at hand where this report was
 
 def flow_section(run: ReportedRun) -> Section:
     """Who was read, left out and analysed."""
-    row = "visit" if run.has_visits else "patient"
+    row = run.words.row
     read = plural(int(run.cohort["n_rows"]), row)
     left_out = f"{plural(run.n_dropped, row)} left out: no usable outcome" if run.n_dropped else None
     analysed = f"{run.rows_text} analysed"
-    events = f"{plural(run.n_with_outcome, 'visit' if run.kind == 'visit_labels' else 'patient')} with the outcome"
+    events = f"{plural(run.n_with_outcome, run.kind.carriers(run))} with the outcome"
     steps = [FlowStep(f"{read} in the file", left_out), FlowStep(analysed), FlowStep(_ends(run, events))]
     caption = (
         "Rows of the file, those left out and those analysed. "
@@ -76,10 +76,7 @@ def characteristics_section(run: ReportedRun, description: CohortDescription | N
             "of this study."
         ),
     ]
-    if run.has_visits:
-        notes.append("Values are those of each patient's first visit; the outcome may have followed any visit.")
-    elif run.has_times:
-        notes.append("With the outcome: during follow-up, however long. Without: censored, or with a competing event.")
+    notes += run.words.characteristics(run)
     table = Table(name, f"Patients by outcome: {outcome_name(run)}", columns, tuple(rows), tuple(notes))
     return Section(name, title, (table,))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from autoprog.endpoints import list_parts
+from autoprog.performance import MEASURES
 from autoprog.report.chart import Axis, Band, Bars, Chart, Line, Panel, Points, values
 from autoprog.report.digits import EMPTY, bounded, measured, percentage
 from autoprog.report.document import Block, Column, Figure, Paragraph, Section, Table
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.wording import at_horizon, cause_name, horizon_text, pipeline_name, rows_name
 from autoprog.ticks import round_ticks
-from autoprog.validation import MEASURES
 
 _PANELS = 4  # of a figure; more horizons and causes make more figures
 _OF_HORIZONS = (
@@ -73,7 +74,7 @@ def _binary_table(run: ReportedRun, found: Document, *, external: bool) -> Table
     low, high = found["performance"]["thresholds"]
     notes = [
         (
-            f"Net benefit in true positives per {'visit' if run.has_visits else 'patient'}, mean over thresholds from "
+            f"Net benefit in true positives per {run.words.row}, mean over thresholds from "
             f"{percentage(low)} to {percentage(high)}."
         ),
     ]
@@ -121,12 +122,10 @@ def _horizon_table(run: ReportedRun, each: Document, *, external: bool) -> Table
 
 
 def _gains(run: ReportedRun, found: Document) -> list[Block]:
-    per = [(None, found.get("gain_over_baseline"))]
-    per += [(each["horizon"], each.get("gain_over_baseline")) for each in found.get("horizons") or ()]
     rows = [
         (at_horizon(run, horizon), str(_GAINS.get(name, name)), bounded(gain))
-        for horizon, gains in per
-        for name, gain in (gains or {}).items()
+        for horizon, part in list_parts(found)
+        for name, gain in (part.get("gain_over_baseline") or {}).items()
     ]
     if not rows:
         return []
@@ -152,8 +151,7 @@ _GAINS = {
 
 def _operating(found: Document) -> list[tuple[float | None, Document]]:
     """Decisions at every horizon, where they were stored."""
-    per = [(None, found.get("operating")), *((h["horizon"], h.get("operating")) for h in found.get("horizons") or ())]
-    return [(horizon, operating) for horizon, operating in per if operating]
+    return [(horizon, operating) for horizon, part in list_parts(found) if (operating := part.get("operating"))]
 
 
 def _operating_figures(run: ReportedRun, found: Document, *, external: bool) -> Iterator[Block]:
@@ -241,20 +239,18 @@ def calibration_section(run: ReportedRun, found: Document, *, external: bool = F
         "diagonal the risks "
         "are right; above it they are too low."
     )
-    if found.get("horizons"):
-        caption += " Dots: groups of equal size by predicted risk, with the Aalen-Johansen estimate."
-    blocks: list[Block] = [Paragraph(_calibration_text(found))]
-    blocks += figures(f"{name}-curve", title, caption, panels, _calibration_text(found))
+    caption += run.kind.dots
+    blocks: list[Block] = [Paragraph(_calibration_text(run, found))]
+    blocks += figures(f"{name}-curve", title, caption, panels, _calibration_text(run, found))
     blocks += _distribution(run, found, external=external)
     return Section(name, title, tuple(blocks))
 
 
-def _calibration_text(found: Document) -> str:
+def _calibration_text(run: ReportedRun, found: Document) -> str:
     calibration = found["calibration"]
     ratio = {"estimate": calibration["expected_observed"], **(calibration.get("expected_observed_interval") or {})}
-    last = " until the last horizon" if found.get("horizons") else ""
     text = (
-        f"Calibration slope{last} {bounded(calibration['slope'])} (ideal: 1), intercept "
+        f"Calibration slope{run.kind.last} {bounded(calibration['slope'])} (ideal: 1), intercept "
         f"{bounded(calibration['intercept'])} (ideal: 0), expected over observed events {bounded(ratio)} (ideal: 1)."
     )
     if found.get("d_calibration"):

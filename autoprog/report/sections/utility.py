@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from autoprog.cohort import Feature
+from autoprog.endpoints import list_parts
 from autoprog.interpreter import Rule
 from autoprog.report.chart import Axis, Band, Chart, Line, Mark, NumbersAtRisk, Panel, Points, Style, values
 from autoprog.report.digits import EMPTY, bounded, decimal, percentage
@@ -33,8 +34,7 @@ def utility_section(run: ReportedRun, found: Document, *, external: bool = False
     """Decision curves with bands, and decisions at round thresholds."""
     name = "validation-net-benefit" if external else "net-benefit"
     title = "Decisions by the model" + (" in other patients" if external else "")
-    per = [(None, found.get("net_benefit"), found.get("operating"))]
-    per += [(h["horizon"], h.get("net_benefit"), h.get("operating")) for h in found.get("horizons") or ()]
+    per = [(horizon, part.get("net_benefit"), part.get("operating")) for horizon, part in list_parts(found)]
     drawn = [(horizon, curve) for horizon, curve, _ in per if curve and curve.get("model")]
     if not drawn:
         return Section(name, title, left_out="Left out: no decision curve was stored.")
@@ -141,9 +141,12 @@ def strata_section(run: ReportedRun) -> Section:
     shown = [band for band in bands if not reasons_for_doubt(run.ensemble, band.get("horizon"))]
     if not shown:
         return Section(name, title, left_out=_WITHHELD)
-    has_times = any(band.get("horizon") is not None for band in shown)
     total = run.n_rows
-    columns = [*([Column("Horizon")] if has_times else []), Column("Stratum"), Column("Predicted risk (%)", "number")]
+    columns = [
+        *(Column(key.capitalize()) for key in run.kind.band_keys),
+        Column("Stratum"),
+        Column("Predicted risk (%)", "number"),
+    ]
     columns += [
         Column(rows_name(run).capitalize(), "number"),
         Column("Mean predicted (%)", "number"),
@@ -151,7 +154,7 @@ def strata_section(run: ReportedRun) -> Section:
     ]
     rows = []
     for band in shown:
-        where = [horizon_text(run, band["horizon"])] if has_times else []
+        where = [horizon_text(run, band[key]) for key in run.kind.band_keys]
         n = f"{band['n']:,} ({percentage(band['n'] / total)})" if "n" in band else percentage(band["fraction"])
         limits = f"{100 * band['lower']:.3g} to {100 * band['upper']:.3g}"
         mean = decimal(None if band.get("risk") is None else 100 * band["risk"], 1)
@@ -162,17 +165,9 @@ def strata_section(run: ReportedRun) -> Section:
             "Aalen-Johansen estimate by the horizon, with 95 % interval."
         )
     ]
-    if has_times and run.has_visits:
-        notes.append(
-            "Visits of a patient are correlated: an interval that takes them as independent would be too "
-            "narrow, and is not given."
-        )
+    notes += run.kind.strata(run.words)
     blocks: list[Block] = [Table(name, f"Risk strata: {outcome_name(run)}", tuple(columns), tuple(rows), tuple(notes))]
-    if any(
-        band["horizon"] is not None and reasons_for_doubt(run.ensemble, band["horizon"])
-        for band in bands
-        if "horizon" in band
-    ):
+    if any(reasons_for_doubt(run.ensemble, band[key]) for band in bands for key in run.kind.band_keys):
         blocks.insert(0, Notice("Strata of the horizons at which the model knows nothing are withheld.", "info"))
     blocks += _incidence_figure(run, shown)
     return Section(name, title, tuple(blocks))
@@ -196,10 +191,7 @@ def _incidence_figure(run: ReportedRun, bands: list[Document]) -> Iterator[Block
         tuple((band["name"], tuple(band["curve"]["at_risk"])) for band in drawn),
     )
     estimate = "Cumulative incidence (Aalen-Johansen)" if run.competing else "Kaplan-Meier estimate of the incidence"
-    caption = (
-        f"{estimate} by risk stratum{'' if run.has_visits else ', with pointwise 95 % intervals'}; "
-        f"below, the {rows_name(run)} at risk."
-    )
+    caption = f"{estimate} by risk stratum{run.words.pointwise}; below, the {rows_name(run)} at risk."
     panel = Panel(
         Axis(f"Time ({unit})", 0, horizon),
         Axis("Incidence", 0, round_end(top), percent=True),
@@ -255,7 +247,7 @@ def subgroups_section(run: ReportedRun, found: Document, *, external: bool = Fal
             "a 95 % interval for "
             "independent groups. A dash: fewer than 10 with, or without, the outcome."
         ),
-        *(("Until the last horizon.",) if run.has_times else ()),
+        *run.kind.subgroups,
     )
     columns = (Column("Group"), *(Column(text, "number") for text in titles))
     return Section(name, title, (Table(name, "Performance by subgroup", columns, tuple(rows), notes),))
@@ -274,9 +266,7 @@ def _difference(group: Document, reference: Document) -> str:
 def instability_section(run: ReportedRun) -> Section:
     """How much risks change when the ensemble is refitted to resampled patients."""
     name, title = "instability", "Instability"
-    per = [(None, run.ensemble.get("instability"))]
-    per += [(each["horizon"], each.get("instability")) for each in run.horizon_documents]
-    found = [(horizon, instability) for horizon, instability in per if instability]
+    found = [(horizon, told) for horizon, part in list_parts(run.ensemble) if (told := part.get("instability"))]
     if not found:
         return Section(
             name,
@@ -344,7 +334,7 @@ def rules_section(run: ReportedRun) -> Section:
         p, rate = rule.stratum_probability, rule.observed_event_rate
         where = "" if rule.horizon is None else f" within {horizon_text(run, rule.horizon)}"
         observed = "an unknown share" if rate.estimate is None else percentage(rate.estimate)
-        of = f"visits of {rate.n:,} patients" if run.has_visits else f"{rate.n:,} patients"
+        of = run.words.counted(rate.n)
         items.append(
             f"{conditions}: {rule.stratum} risk{where} with probability {decimal(p.mean, 2)} (90 % interval "
             f"{decimal(p.lower, 2)} to {decimal(p.upper, 2)}); {observed} of {of} had the outcome."
@@ -362,8 +352,8 @@ def _in_words(note: str) -> str:
 
 
 def _fidelities(run: ReportedRun) -> Iterator[str]:
-    per = [(None, run.rules.get("fidelity")), *((h["horizon"], h["fidelity"]) for h in run.rules.get("horizons") or ())]
-    for horizon, fidelity in per:
+    for horizon, part in list_parts(run.rules):
+        fidelity = part.get("fidelity")
         if fidelity is not None and not reasons_for_doubt(run.ensemble, horizon):
             where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
             yield (

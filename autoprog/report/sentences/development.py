@@ -77,7 +77,7 @@ def no_preselection(run: ReportedRun) -> str:
 
 def missing_handling(run: ReportedRun) -> str:
     """How missing predictor values were handled in training."""
-    if not run.with_missing and not run.has_visits:
+    if not run.words.needs_imputation(run):
         return "No imputation was needed for development, as the predictors were complete."
     methods = run.member_algorithms("imputation")
     imputed = listed([algorithm_name(name) for name in methods if name != "none"])
@@ -104,8 +104,6 @@ def missing_at_use(run: ReportedRun) -> str:
 
 def censoring(run: ReportedRun) -> str | None:
     """How censored patients and competing events entered; None without event times."""
-    if not run.has_times:
-        return None
     reductions = {
         "discrete_time": "the hazards of intervals of time, in which a patient counts while under observation",
         "ipcw": "the event until each horizon, patients weighted by the inverse probability of censoring",
@@ -115,13 +113,13 @@ def censoring(run: ReportedRun) -> str | None:
     if learners & _OF_TIMES:
         parts.append("regressions and forests of event times used their follow-up")
     if learners - _OF_TIMES:
-        parts.append(f"classifiers learnt {reductions[run.settings['reduction']]}")
+        parts.append(f"classifiers learnt {reductions[run.settings.get('reduction', 'discrete_time')]}")
     text = f"Censored patients were kept: {listed(parts)}."
     if run.competing:
         text += (
             " Patients with a competing event were not treated as censored; the risks of all causes sum to at most 1."
         )
-    return text
+    return run.kind.if_timed(text)
 
 
 def candidate_space(run: ReportedRun) -> str:
@@ -226,8 +224,10 @@ def folds(run: ReportedRun) -> str:
     """How patients were split for internal validation."""
     k, repeats = run.settings["folds"], run.settings["repeats"]
     times = "" if repeats == 1 else (", made twice" if repeats == 2 else f", made {repeats} times")
-    by = "time and kind of event" if run.has_times else "outcome"
-    text = f"All pipelines were compared by {k}-fold cross-validation on the same folds{times}, stratified by {by}"
+    text = (
+        f"All pipelines were compared by {k}-fold cross-validation on the same folds{times}, stratified by "
+        f"{run.kind.stratified_by}"
+    )
     whole = f"; the {run.grouped_by} stayed in one fold" if run.grouped_by else ""
     text = f"{text}{whole}. Every step of a pipeline was fitted to the training folds alone."
     if any(e.get("out_of_bag") for e in run.evaluations):
@@ -290,8 +290,7 @@ def recalibration(run: ReportedRun) -> str:
         "The averaged out-of-fold risks were recalibrated by a logistic regression on their log odds, with intercept "
         f"and slope shrunk towards no change{cite('cox')}"
     )
-    if run.has_times:
-        text += ", at all times at once and weighted by the inverse probability of censoring"
+    text += run.kind.recalibrated
     found = run.ensemble["calibration"].get("recalibration")
     if found:
         text += f" (intercept {found['intercept']:.3f}, slope {found['slope']:.3f})"

@@ -29,7 +29,7 @@ def validation_sample(run: ReportedRun) -> str | None:
     found = run.validation
     if found is None:
         return None
-    visits = f" with {plural(found['n_rows'], 'visit')}" if run.has_visits and found.get("n_rows") else ""
+    visits = run.words.with_visits(found["n_rows"]) if found.get("n_rows") else ""
     text = f"It had {plural(found['n_patients'], 'patient')}{visits} and {plural(found['n_events'], 'event')}"
     least = run.sample_size.get("validation_minimum")
     if least is None:
@@ -101,16 +101,4 @@ def validation_counts(run: ReportedRun) -> str | None:
     """Share with the outcome, or its incidence by the last horizon, in both cohorts."""
     if run.validation is None or run.validation_cohort is None:
         return None
-    if run.has_times:
-        here, there = (
-            docs[-1]["performance"]["observed"] for docs in (run.horizon_documents, run.validation["horizons"])
-        )
-        return (
-            f"The incidence of the event by {run.horizons[-1]:g} was {percent(here['estimate'])} in development and "
-            f"{percent(there['estimate'])} in the validation."
-        )
-    rows = "visits" if run.has_visits else "patients"
-    return (
-        f"The share of {rows} with the outcome was {percent(run.cohort['event_rate'])} in development and "
-        f"{percent(run.validation_cohort['event_rate'])} in the validation."
-    )
+    return run.kind.case_mix(run, run.validation, run.validation_cohort)

@@ -31,7 +31,7 @@ def optimism(run: ReportedRun) -> str:
 
 
 def _other_corrections(run: ReportedRun) -> str:
-    measures = run.ensemble["overall"] if run.has_times else run.ensemble["performance"]
+    measures = run.ensemble[run.kind.overall]
     if measures.get("uncorrected") is None:
         return ""
     return (
@@ -42,46 +42,17 @@ def _other_corrections(run: ReportedRun) -> str:
 
 def discrimination(run: ReportedRun) -> str:
     """Measures of discrimination."""
-    if not run.has_times:
-        return f"Discrimination was measured by the area under the ROC curve{cite('delong')} and the average precision."
-    concordance = f"Wolbers's concordance{cite('wolbers')}" if run.competing else f"Uno's concordance{cite('uno')}"
-    return (
-        f"Discrimination was measured by {concordance} until the last horizon and, at every horizon, by the area "
-        f"under the time-dependent ROC curve{cite('blanche')}."
-    )
+    return run.kind.discrimination(run)
 
 
 def calibration(run: ReportedRun) -> str:
     """Measures of calibration."""
-    if not run.has_times:
-        text = (
-            "Calibration was measured by expected over observed events, calibration intercept and "
-            f"slope{cite('calster')}, and the integrated calibration index with E50 and E90{cite('austin')}, from a "
-            "smooth curve"
-        )
-        return f"{text}."
-    text = (
-        "Calibration was measured at every horizon against the Aalen-Johansen incidence"
-        f"{cite('aalen')} by expected over observed, and by intercept, slope and integrated calibration index"
-        f"{cite('austin')} from pseudo-values{cite('andersen')}"
-    )
-    if run.ensemble.get("d_calibration"):
-        text += f"; D-calibration tested whole curves{cite('haider')}"
-    return f"{text}."
+    return run.kind.calibration(run)
 
 
 def overall_accuracy(run: ReportedRun) -> str:
     """Measures of overall accuracy."""
-    if run.has_times:
-        return (
-            "Overall accuracy was measured by the Brier score, weighted by the inverse probability of "
-            f"censoring{cite('gerds')}, at every horizon and integrated over time, and its skill against predicting "
-            "the incidence for everybody."
-        )
-    return (
-        "Overall accuracy was measured by the Brier score, its skill against predicting the event rate for everybody"
-        f"{cite('steyerberg')}, and the logarithmic loss."
-    )
+    return run.kind.accuracy()
 
 
 def utility(run: ReportedRun) -> str:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from autoprog.report.phrases import listed, percent, plural, quoted
+from autoprog.report.phrases import percent, plural, quoted
 from autoprog.report.references import cite
 from autoprog.report.run import ReportedRun
 
 
 def cohort_size(run: ReportedRun) -> str:
     """Patients, and the rows that were left out."""
-    held = f"{plural(run.n_patients, 'patient')} and {plural(run.n_rows, 'visit')}" if run.has_visits else run.rows_text
+    held = f"{plural(run.n_patients, 'patient')}{run.words.with_visits(run.n_rows, 'and')}"
     text = f"The cohort {quoted(run.cohort['name'])} holds {held} with a known outcome."
     if run.n_dropped:
-        rows = plural(run.n_dropped, "visit" if run.has_visits else "row")
+        rows = plural(run.n_dropped, run.words.of_file)
         text += f" {rows} of the file without a usable outcome {'was' if run.n_dropped == 1 else 'were'} left out."
     return text
 
 
 def outcome_counts(run: ReportedRun) -> str:
     """How many had the outcome, and how those followed up ended."""
-    if not run.has_times:
-        rows = "visits" if run.has_visits else "patients"
-        share = percent(run.cohort["event_rate"])
-        return (
-            f"The outcome ({run.outcome_text}) was present in {run.n_with_outcome:,} of {run.n_rows:,} {rows} "
-            f"({share})."
-        )
-    counts = run.cohort["follow_up"]
-    events = counts["events"]
-    parts = [f"{plural(events[run.outcome['event_of_interest']], 'patient')} had the event {run.outcome_text}"]
-    parts += [f"{events.get(cause, 0):,} had the competing event {quoted(cause)} first" for cause in run.competing]
-    parts.append(f"{counts['n_censored']:,} {'was' if counts['n_censored'] == 1 else 'were'} censored")
-    return f"{listed(parts)}."
+    return run.kind.counts(run)
 
 
 def follow_up(run: ReportedRun) -> str | None:
@@ -48,17 +36,7 @@ def follow_up(run: ReportedRun) -> str | None:
 
 def prediction_target(run: ReportedRun) -> str:
     """What is predicted, and until when."""
-    if run.kind == "binary":
-        return f"The model predicts the probability of the outcome {run.outcome_text}."
-    if run.kind == "visit_labels":
-        within = f"within {run.horizons_text} after the visit"
-        return f"At each visit the model predicts the probability of {run.outcome_text} {within}."
-    start = "At each visit the model predicts the risk" if run.has_visits else "The model predicts the risk"
-    text = f"{start} of the event {run.outcome_text} within {run.horizons_text}"
-    if run.competing:
-        causes = listed([quoted(cause) for cause in run.competing])
-        return f"{text}; {causes} {'is a competing event' if len(run.competing) == 1 else 'are competing events'}."
-    return f"{text}."
+    return run.kind.target(run)
 
 
 def predictors(run: ReportedRun) -> str:
@@ -71,16 +49,8 @@ def predictors(run: ReportedRun) -> str:
 
 def visit_windows(run: ReportedRun) -> str | None:
     """How a patient's visits became predictors; None where a row is a patient."""
-    if not run.has_visits:
-        return None
     windows = run.settings["window"]
-    lengths = [windows] if isinstance(windows, int) else sorted(set(windows))
-    wanted = listed([str(w) for w in lengths], "or")
-    return (
-        f"At a visit, the predictors were computed from the patient's last {wanted} visits, this one included: last "
-        "value, change, slope, mean, minimum, maximum, and the time since and the number of observations. A visit uses "
-        "no later visit."
-    )
+    return run.words.windows([windows] if isinstance(windows, int) else sorted(set(windows)))
 
 
 def missing_amount(run: ReportedRun) -> str:
@@ -96,7 +66,7 @@ def missing_amount(run: ReportedRun) -> str:
 
 def missing_outcome(run: ReportedRun) -> str:
     """How missing outcomes were handled."""
-    rows = "visits" if run.has_visits else "rows"
+    rows = f"{run.words.of_file}s"
     if not run.n_dropped:
         return "No outcome was missing, and none was imputed."
     return f"The {run.n_dropped:,} {rows} without a usable outcome were left out and not imputed."
@@ -121,11 +91,10 @@ def data_checks(run: ReportedRun) -> str:
 def sample_size(run: ReportedRun) -> str:
     """Riley's minimum and what the cohort has."""
     found = run.sample_size
-    source = "riley_times" if run.has_times else "riley_binary"
     compared = "reaches" if run.n_patients >= found["riley_minimum"] else "does not reach"
     return (
         f"The minimum for a regression with all candidate predictors is {found['riley_minimum']:,} "
-        f"patients{cite(source)}; the cohort of {run.n_patients:,} {compared} it."
+        f"patients{cite(run.kind.riley)}; the cohort of {run.n_patients:,} {compared} it."
     )
 
 
@@ -153,8 +122,7 @@ def flexible_sample_size(run: ReportedRun) -> str | None:
 
 def events_per_parameter(run: ReportedRun) -> str:
     """Events per candidate predictor parameter."""
-    who = "events" if run.has_times else "patients with the rarer outcome"
-    return f"There were {run.sample_size['events_per_predictor']:.1f} {who} per candidate parameter."
+    return f"There were {run.sample_size['events_per_predictor']:.1f} {run.kind.rarer} per candidate parameter."
 
 
 def validation_sample_size(run: ReportedRun) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autoprog.endpoints import list_parts
 from autoprog.report.phrases import estimate, figure, listed, quoted, with_bounds
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sentences.development import METRIC_NAMES
@@ -19,51 +20,22 @@ def performance_figures(run: ReportedRun) -> str:
 
 def discrimination_figures(run: ReportedRun) -> str:
     """Discrimination, out of fold."""
-    if not run.has_times:
-        found, bounds = run.ensemble["performance"], run.ensemble["performance"].get("intervals") or {}
-        auc = with_bounds(found["auc_roc"], bounds.get("auc_roc"))
-        return (
-            f"Area under the ROC curve {auc}, average precision {with_bounds(found['auc_prc'], bounds.get('auc_prc'))}."
-        )
-    overall = run.ensemble["overall"]
-    title, name = ("Wolbers's", "wolbers_c") if run.competing else ("Uno's", "uno_c")
-    value = with_bounds(overall[name], (overall.get("intervals") or {}).get(name))
-    text = f"{title} concordance until {overall['until']:g} {value}; time-dependent AUC "
-    return text + _by_horizon(run, "auc") + "."
+    return run.kind.discrimination_figures(run)
 
 
 def calibration_figures(run: ReportedRun) -> str:
     """Calibration of the delivered model."""
-    if not run.has_times:
-        found = run.ensemble["calibration"]
-        ratio = with_bounds(found["expected_observed"], found.get("expected_observed_interval"))
-        return (
-            f"Calibration slope {estimate(found['slope'])}, intercept {estimate(found['intercept'])}, expected over "
-            f"observed events {ratio}."
-        )
-    parts = [
-        f"at {doc['horizon']:g}: expected over observed {estimate(doc['performance']['expected_observed'])}, slope "
-        f"{estimate(doc['performance']['slope'])}, intercept {estimate(doc['performance']['intercept'])}"
-        for doc in run.horizon_documents
-    ]
-    return f"Calibration {'; '.join(parts)}."
+    return run.kind.calibration_figures(run)
 
 
 def accuracy_figures(run: ReportedRun) -> str:
     """Brier score and its skill."""
-    if run.has_times:
-        return f"Brier score {_by_horizon(run, 'brier')}; Brier skill {_by_horizon(run, 'brier_skill')}."
-    found, bounds = run.ensemble["performance"], run.ensemble["performance"].get("intervals") or {}
-    brier = with_bounds(found["brier"], bounds.get("brier"))
-    return f"Brier score {brier}, Brier skill {with_bounds(found['brier_skill'], bounds.get('brier_skill'))}."
+    return run.kind.accuracy_figures(run)
 
 
 def utility_figures(run: ReportedRun) -> str:
     """Net benefit at the ends of the range of thresholds; the mean over it where it was measured."""
-    if run.has_times:
-        curves = [(f"at {doc['horizon']:g} ", doc["net_benefit"]) for doc in run.horizon_documents]
-    else:
-        curves = [("", run.ensemble["net_benefit"])]
+    curves = [(_at(horizon, "at {:g} "), part["net_benefit"]) for horizon, part in list_parts(run.ensemble)]
     return f"Net benefit {'; '.join(where + _net_benefit(curve) for where, curve in curves)}."
 
 
@@ -86,11 +58,11 @@ def _net_benefit(curve: Document) -> str:
 
 def gain_figures(run: ReportedRun) -> str | None:
     """Difference to the simple pipeline; None if there is none."""
-    if run.has_times:
-        gains = [(f" at {d['horizon']:g}", d.get("gain_over_baseline") or {}, "auc") for d in run.horizon_documents]
-    else:
-        gains = [("", run.ensemble.get("gain_over_baseline") or {}, "auc_roc")]
-    known = [f"{estimate(gain[name])}{where}" for where, gain, name in gains if gain]
+    known = [
+        f"{estimate(gain[run.kind.area])}{_at(horizon, ' at {:g}')}"
+        for horizon, part in list_parts(run.ensemble)
+        if (gain := part.get("gain_over_baseline"))
+    ]
     return f"Difference in AUC to the simple pipeline {listed(known)}." if known else None
 
 
@@ -98,8 +70,7 @@ def subgroup_figures(run: ReportedRun) -> str | None:
     """Discrimination and calibration by subgroup; None if no subgroup was large enough."""
     if not run.subgroups:
         return None
-    name = "auc" if run.has_times else "auc_roc"
-    rows = "visits" if run.has_visits else "patients"
+    name, rows = run.kind.area, run.words.rows
     parts = [
         f"{run.labels.get(group['feature'], group['feature'])} {group['label']} ({group['n']:,} {rows}): AUC "
         f"{estimate(group[name])}, expected over observed {estimate(group['expected_observed'])}"
@@ -122,9 +93,5 @@ def cause_figures(run: ReportedRun) -> str | None:
     return f"AUC for the competing causes at the last horizon: {listed(parts)}." if parts else None
 
 
-def _by_horizon(run: ReportedRun, name: str) -> str:
-    parts = []
-    for doc in run.horizon_documents:
-        found = doc["performance"]
-        parts.append(f"{with_bounds(found[name], (found.get('intervals') or {}).get(name))} at {doc['horizon']:g}")
-    return listed(parts)
+def _at(horizon: float | None, form: str) -> str:
+    return "" if horizon is None else form.format(horizon)

@@ -9,23 +9,18 @@ from autoprog.space.event_times.cause_specific import CauseSpecific
 from autoprog.space.event_times.curves import scaled_to_leave_room
 from autoprog.space.event_times.discrete_time import DiscreteTime
 from autoprog.space.event_times.fine_gray import FineGray
-from autoprog.space.event_times.grid import time_grid
 from autoprog.space.event_times.incidence_pipeline import IncidencePipeline
 from autoprog.space.event_times.ipcw import WeightedHorizons
-from autoprog.space.event_times.outcomes import EVENT_TIMES, event_strata, event_times, has_event, of_cause
+from autoprog.space.event_times.outcomes import has_event, of_cause
 
 __all__ = [
-    "EVENT_TIMES",
     "CalibratedIncidence",
     "CauseSpecific",
     "DiscreteTime",
     "FineGray",
     "IncidencePipeline",
     "WeightedHorizons",
-    "event_strata",
-    "event_times",
     "has_event",
     "of_cause",
     "scaled_to_leave_room",
-    "time_grid",
 ]

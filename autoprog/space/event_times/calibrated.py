@@ -34,8 +34,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.cohort import event_strata
 from autoprog.space.event_times.curves import scaled_to_leave_room
-from autoprog.space.event_times.outcomes import event_strata
 from autoprog.survival import ipcw_weights
 
 _EPSILON = 1e-6

@@ -29,11 +29,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.cohort import stratified_rows
 from autoprog.space.event_times.curves import at_times
 from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, predict_share
 from autoprog.space.event_times.person_periods import PersonPeriods, cuts_with_events, with_interval
 from autoprog.space.path import HeldOut, PathFit
-from autoprog.space.subsample import stratified_rows
 
 MAX_CELLS = 50_000_000
 """Most cells of the pooled table; a larger cohort is subsampled with the share of events kept."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from autoprog.evaluation import Direction, metric_direction
+from autoprog.performance import Direction, metric_direction
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, decode_cursor
 from autoprog.storage.repositories._owned import get_owned
 from autoprog.storage.tables import EvaluationRow, SearchRow

@@ -12,13 +12,11 @@ from sqlalchemy import and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from autoprog.errors import NotFoundError
+from autoprog.settings import PERSON_KEYS_DAYS
 from autoprog.storage.database import database_now, insert_if_absent, is_id, new_id
 from autoprog.storage.tables import ApiKeyRow, OwnerRow
 
 _PREFIX = "ap"
-
-VOUCHED = timedelta(days=90)
-"""Time since a person's last log-in after which the keys that she has made end."""
 
 
 def is_key(text: str) -> bool:
@@ -33,10 +31,13 @@ class KeyRepository:
     ----------
     session : Session
         The transaction.
+    vouched : timedelta
+        Time since a person's last log-in after which the keys that she has made end.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, vouched: timedelta = timedelta(days=PERSON_KEYS_DAYS)) -> None:
         self._session = session
+        self._vouched = vouched
 
     def ensure_owner(self, name: str) -> OwnerRow:
         """Find or create the owner of a name of at most 200 characters; safe in concurrent calls."""
@@ -191,6 +192,11 @@ class KeyRepository:
         row = self._session.get(ApiKeyRow, key_id)
         return row is not None and self._is_live(row)
 
+    def scopes(self, row: ApiKeyRow) -> frozenset[str]:
+        """Scopes that a key has now: of those that it was made with, what its maker may still do."""
+        given = frozenset(row.scopes)
+        return given if row.made_by is None else given & set(self._session.get_one(ApiKeyRow, row.made_by).scopes)
+
     def were_made(self) -> bool:
         """Check whether any key was ever made: a revoked one does not open the server to clients without a key."""
         return self._session.scalar(select(ApiKeyRow.id).limit(1)) is not None
@@ -251,7 +257,7 @@ class KeyRepository:
         if row.made_by is None:
             return True
         maker = self._session.get_one(ApiKeyRow, row.made_by)
-        return now - (maker.used_at or maker.created_at) < VOUCHED
+        return now - (maker.used_at or maker.created_at) < self._vouched
 
 
 def _digest(secret: str) -> str:

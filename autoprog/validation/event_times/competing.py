@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import ScoringContext
-from autoprog.space import event_strata
+from autoprog.cohort import event_strata
+from autoprog.performance import ScoringContext
+from autoprog.performance.event_times.measures import performance_and_curve
 from autoprog.survival import HorizonError, NoEventError, NoPairError, ipcw_weights
-from autoprog.validation.event_times.performance import performance_and_curve
 from autoprog.validation.recalibration import (
     IDENTITY,
     PRIOR_PRECISION,

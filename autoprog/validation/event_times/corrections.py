@@ -12,11 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import EVENT_METRICS, ScoringContext, make_event_metric, measured_name
+from autoprog.performance import (
+    EVENT_METRICS,
+    ScoringContext,
+    make_event_metric,
+    measured_name,
+)
+from autoprog.performance.score import Estimate
 from autoprog.survival import HorizonError, NoEventError, NoPairError, brier_score, cumulative_dynamic_auc
+from autoprog.validation.corrections import shift_skill
 from autoprog.validation.optimism import Correction, Figure
-from autoprog.validation.performance import shift_skill
-from autoprog.validation.score import Estimate
 
 _Floats = NDArray[np.float64]
 

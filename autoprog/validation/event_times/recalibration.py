@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import ScoringContext
-from autoprog.space import event_strata
+from autoprog.cohort import event_strata
+from autoprog.performance import ScoringContext
 from autoprog.survival import ipcw_weights
 from autoprog.validation.recalibration import (
     IDENTITY,

@@ -11,8 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Metric, ScoringContext, measured_name
-from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
+from autoprog.performance import Metric, ScoringContext, measured_name
+from autoprog.performance.event_times.pairs import can_be_scored, resampled_event_scores
+from autoprog.performance.score import (
+    INTERVAL,
+    LEVEL,
+    NOT_CHOSEN,
+    ScoreEstimate,
+    make_estimate,
+    n_rarer,
+)
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
 from autoprog.validation.optimism import (
     Beside,
@@ -26,7 +34,6 @@ from autoprog.validation.optimism import (
     never,
     until,
 )
-from autoprog.validation.score import INTERVAL, LEVEL, NOT_CHOSEN, ScoreEstimate, make_estimate, n_rarer
 
 RESAMPLES = 500
 # The correction scores every pipeline, and two averages, in every resample.

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logit
 
 from autoprog.cohort import Cohort, Feature, TimeToEvent
-from autoprog.space import event_times
+from autoprog.cohort.event_array import event_times
 from tests.survival.reference import cohort_of
 
 # Log hazard ratios of the three columns, for the event of interest and for a competing one.

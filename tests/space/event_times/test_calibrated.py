@@ -7,9 +7,10 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
+from autoprog.cohort.event_array import event_times
 from autoprog.evaluation import Plan, fit_pipeline
 from autoprog.model import dump_estimator, load_estimator
-from autoprog.space import CalibratedIncidence, Configuration, Step, event_times, time_grid
+from autoprog.space import CalibratedIncidence, Configuration, Step
 from autoprog.space.event_times import CauseSpecific, DiscreteTime
 from autoprog.space.prediction.survival import CoxRegression
 from autoprog.survival import ipcw_weights
@@ -120,7 +121,7 @@ def test_inner_folds_keep_groups_whole_and_are_no_part_of_what_is_stored(
     data = simulated(6, 240)
     groups = np.random.default_rng(0).integers(0, 40, 240)
     cohort = as_cohort(data.X, data.y, (0.5, 1.0), 1, groups)
-    plan = Plan("uno_c", folds=4, repeats=1, seed=0, times=time_grid(cohort))
+    plan = Plan("uno_c", folds=4, repeats=1, seed=0, times=cohort.time_grid)
     configuration = Configuration(Step.of("median"), Step.of("none"), Step.of("cox"), Step.of(method))
     seen: list[list[tuple[np.ndarray, np.ndarray]]] = []
     fit = CalibratedIncidence.fit
@@ -148,6 +149,6 @@ def test_inner_folds_keep_groups_whole_and_are_no_part_of_what_is_stored(
 def test_nine_censored_patients_are_enough() -> None:
     cohort = real_event_cohort("veteran")
     assert cohort.time is not None
-    y, t = event_times(cohort.y, cohort.time), np.array(time_grid(cohort))
+    y, t = event_times(cohort.y, cohort.time), np.array(cohort.time_grid)
     F = CalibratedIncidence(CauseSpecific(CoxRegression()), "sigmoid", t).fit(cohort.X, y)
     assert (np.diff(F.cumulative_incidence(cohort.X, t), axis=2) >= 0).all()

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sksurv.linear_model import CoxPHSurvivalAnalysis
 
-from autoprog.space import event_times
+from autoprog.cohort.event_array import event_times
 from autoprog.space.event_times import CauseSpecific, FineGray, cause_specific, of_cause
 from autoprog.space.prediction.survival import CoxRegression, SurvivalForest
 from autoprog.survival import NoEventError, aalen_johansen, fit_cox, fit_fine_gray

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoprog.space import event_strata, event_times, time_grid
+from autoprog.cohort import event_strata
+from autoprog.cohort.event_array import event_times
 from autoprog.space.event_times.curves import at_times, scaled_to_leave_room
 from tests.cohorts import cleveland_cohort
 from tests.space.event_times.cohorts import as_cohort, real_event_cohort, simulated, unrelated
@@ -57,7 +58,7 @@ def test_where_the_event_of_interest_is_certain_nothing_is_left() -> None:
 @pytest.mark.parametrize("name", COHORTS)
 def test_the_grid_holds_the_horizons_and_parts_the_events_evenly(name: str) -> None:
     cohort = real_event_cohort(name)
-    times = time_grid(cohort)
+    times = cohort.time_grid
     assert set(cohort.horizons) <= set(times)
     assert times[-1] == cohort.horizons[-1]
     assert list(times) == sorted(set(times))
@@ -72,12 +73,12 @@ def test_the_grid_holds_the_horizons_and_parts_the_events_evenly(name: str) -> N
 
 
 def test_a_cohort_without_times_has_no_grid() -> None:
-    assert time_grid(cleveland_cohort()) == ()
+    assert cleveland_cohort().time_grid == ()
 
 
 def test_events_at_one_time_leave_one_time() -> None:
     y = event_times(np.arange(60) % 2, np.where(np.arange(60) % 2, 3.0, 5.0))
-    assert time_grid(as_cohort(np.zeros((60, 1)), y, (3.0,), 1)) == (3.0,)
+    assert as_cohort(np.zeros((60, 1)), y, (3.0,), 1).time_grid == (3.0,)
 
 
 def test_folds_are_stratified_by_the_events_that_are_not_too_rare() -> None:

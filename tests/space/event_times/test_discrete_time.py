@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from autoprog.space import event_times
+from autoprog.cohort.event_array import event_times
 from autoprog.space.event_times import DiscreteTime, discrete_time
 from autoprog.space.event_times.discrete_time import most_patients
 from autoprog.space.event_times.person_periods import PersonPeriods, with_interval

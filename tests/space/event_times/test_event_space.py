@@ -18,7 +18,6 @@ from autoprog.space import (
     build_pipeline,
     list_algorithms,
     predicted_seconds,
-    time_grid,
 )
 from autoprog.space.event_times import discrete_time
 from autoprog.space.event_times.person_periods import PersonPeriods
@@ -32,7 +31,7 @@ WITHOUT_WEIGHTS = {"lda", "k_nearest_neighbours", "gaussian_process", "neural_ne
 
 
 def shape_of(cohort: Cohort, reduction: Reduction = "discrete_time") -> TableShape:
-    return TableShape.of(cohort, 5, times=time_grid(cohort), reduction=reduction)
+    return TableShape.of(cohort, 5, times=cohort.time_grid, reduction=reduction)
 
 
 def predictors(shape: TableShape) -> set[str]:
@@ -119,7 +118,7 @@ def test_without_times_visits_have_classifiers_alone() -> None:
 def test_the_shape_counts_events_causes_and_intervals() -> None:
     cohort = real_event_cohort("mgus2")
     shape = shape_of(cohort)
-    assert shape.times == time_grid(cohort)
+    assert shape.times == cohort.time_grid
     assert shape.horizons == cohort.horizons
     assert shape.n_causes == 2
     assert shape.n_minority == 112 - 23  # of 112 events 23 in the largest of five folds
@@ -155,7 +154,7 @@ def test_in_folds_of_groups_the_intervals_are_those_of_the_smallest() -> None:
     data = simulated(2, 300)
     groups = np.concatenate([np.zeros(120), 1 + np.arange(180) % 30]).astype(np.int64)
     cohort = as_cohort(data.X, data.y, (1.0,), 1, groups)
-    plan = Plan("uno_c", folds=3, repeats=1, seed=0, times=time_grid(cohort))
+    plan = Plan("uno_c", folds=3, repeats=1, seed=0, times=cohort.time_grid)
     even, smallest = shape_of(cohort), plan.shape(cohort)
     assert smallest.n_patients <= 180
     assert smallest.n_periods / smallest.n_patients == pytest.approx(even.n_periods / even.n_patients, rel=0.02)

@@ -11,7 +11,7 @@ import pytest
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan, fit_pipeline
 from autoprog.model import dump_estimator, load_estimator
-from autoprog.space import Configuration, Reduction, Space, Step, time_grid
+from autoprog.space import Configuration, Reduction, Space, Step
 from autoprog.space.prediction import BEYOND_TABLE_1, FOR_COMPETING_RISKS, PREDICTION
 from tests.space.event_times.cohorts import real_event_cohort
 
@@ -31,7 +31,7 @@ def pipelines(predictor: str, name: str, calibrations: tuple[str, ...]) -> Itera
     cohort = cohort_named(name)
     reductions: tuple[Reduction, ...] = ("discrete_time", "ipcw")
     for reduction in reductions:
-        plan = Plan("uno_c", folds=3, repeats=1, seed=0, times=time_grid(cohort), reduction=reduction)
+        plan = Plan("uno_c", folds=3, repeats=1, seed=0, times=cohort.time_grid, reduction=reduction)
         space = Space.full(plan.shape(cohort).n_causes)
         if predictor not in {a.name for a in space.stages[2]}:
             return

@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
-from autoprog.space import event_times
+from autoprog.cohort import stratified_rows
+from autoprog.cohort.event_array import event_times
 from autoprog.space.event_times import WeightedHorizons
-from autoprog.space.subsample import SubsampledClassifier, stratified_rows
+from autoprog.space.subsample import SubsampledClassifier
 from autoprog.survival import aalen_johansen, ipcw_weights
 from tests.space.event_times.cohorts import simulated, unrelated
 

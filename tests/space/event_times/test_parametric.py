@@ -16,7 +16,7 @@ from lifelines import WeibullAFTFitter
 from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 
-from autoprog.space import event_times
+from autoprog.cohort.event_array import event_times
 from autoprog.space.event_times import CauseSpecific, DiscreteTime, WeightedHorizons
 from autoprog.space.prediction.survival import CoxRegression
 from tests.space.event_times.cohorts import Simulated, real_event_cohort, simulated

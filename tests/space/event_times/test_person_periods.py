@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.space import event_times
+from autoprog.cohort.event_array import event_times
 from autoprog.space.event_times.person_periods import MIN_EVENTS, PersonPeriods, cuts_with_events, with_interval
 from tests.space.event_times.cohorts import unrelated
 

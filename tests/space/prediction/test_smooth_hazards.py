@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from lifelines import LogLogisticAFTFitter, LogNormalAFTFitter, WeibullAFTFitter
 
+from autoprog.cohort.event_array import event_times
 from autoprog.evaluation import Plan, cross_validate
-from autoprog.space import Configuration, Space, Step, event_times, time_grid
+from autoprog.space import Configuration, Space, Step
 from autoprog.space.event_times import CauseSpecific
 from autoprog.space.prediction.linear_encoding import LinearEncoding
 from autoprog.space.prediction.smooth_hazards import AcceleratedFailureTime, Distribution, SmoothCox
@@ -75,7 +76,7 @@ def test_a_path_says_what_single_fits_say(n_causes: int) -> None:
 @pytest.mark.parametrize("name", ["penalised_cox", "spline_cox", "accelerated_failure_time"])
 def test_missing_cells_and_competing_causes_are_served(name: str) -> None:
     cohort = event_cohort("pbc_cr")
-    plan = Plan("uno_c", folds=3, repeats=1, seed=0, times=time_grid(cohort))
+    plan = Plan("uno_c", folds=3, repeats=1, seed=0, times=cohort.time_grid)
     step = Space.full(cohort.n_causes).algorithm("prediction", name).default_step()
     configuration = Configuration(Step.of("none"), Step.of("none"), step, Step.of("none"))
     found = cross_validate(configuration, cohort, plan)

@@ -8,7 +8,6 @@ import pytest
 from autoprog.errors import NotFoundError
 from autoprog.storage.database import Database, new_id
 from autoprog.storage.repositories import KeyRepository
-from autoprog.storage.repositories.keys import VOUCHED
 from autoprog.storage.tables import ApiKeyRow
 
 
@@ -92,12 +91,28 @@ def test_keys_end_when_their_maker_no_longer_logs_in(database: Database) -> None
         keys = KeyRepository(session)
         ada = keys.record_person("1" * 64, "ada", "a", ["admin"])
         _, text = keys.create("a", ["read"], made_by=ada.id)
-        ada.used_at = datetime.now(UTC) - VOUCHED - timedelta(minutes=1)
+        ada.used_at = datetime.now(UTC) - timedelta(days=90, minutes=1)
         session.flush()
         assert keys.authenticate(text) is None
+        assert KeyRepository(session, timedelta(days=91)).authenticate(text) is not None
         keys.note_use(ada.id)
         session.expire_all()
         assert keys.authenticate(text) is not None
+
+
+def test_a_key_may_do_no_more_than_its_maker_may_now(database: Database) -> None:
+    with database.session() as session:
+        keys = KeyRepository(session)
+        ada = keys.record_person("1" * 64, "ada", "a", ["admin", "read", "write"])
+        key, _ = keys.create("a", ["read", "write"], made_by=ada.id)
+        of_operator, _ = keys.create("a", ["read", "write"])
+        for now, left in ((["read", "predict"], {"read"}), ([], set()), (["write", "read"], {"read", "write"})):
+            keys.record_person("1" * 64, "ada", "a", now)
+            assert keys.scopes(key) == left
+        rotated, _ = keys.rotate(key.id, timedelta(hours=1))
+        keys.record_person("1" * 64, "ada", "a", ["read"])
+        assert keys.scopes(rotated) == {"read"}
+        assert keys.scopes(of_operator) == {"read", "write"}
 
 
 def test_an_owner_exists_once(database: Database) -> None:

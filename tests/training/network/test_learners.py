@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from autoprog.space.event_times import EVENT_TIMES
+from autoprog.cohort.event_array import EVENT_TIMES
 from autoprog.survival import aalen_johansen
 from training.network.learners import PriorNetworkClassifier, PriorNetworkHazards
 

@@ -3,8 +3,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from autoprog.evaluation import ScoringContext
-from autoprog.space import event_times, scaled_to_leave_room
+from autoprog.cohort.event_array import event_times
+from autoprog.performance import ScoringContext
+from autoprog.space import scaled_to_leave_room
 from autoprog.survival import aalen_johansen, censoring_survival
 from autoprog.validation import (
     IDENTITY,

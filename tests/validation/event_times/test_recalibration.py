@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from autoprog.evaluation import ScoringContext
+from autoprog.performance import ScoringContext
 from autoprog.survival import censoring_survival, ipcw_weights
 from autoprog.validation import fit_recalibration
 from autoprog.validation.event_times import cross_fitted_events, fit_event_recalibration

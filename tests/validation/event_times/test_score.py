@@ -8,8 +8,8 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from autoprog.evaluation import EVENT_METRICS, ScoringContext, make_event_metric
-from autoprog.space import event_times
+from autoprog.cohort.event_array import event_times
+from autoprog.performance import EVENT_METRICS, ScoringContext, make_event_metric
 from autoprog.survival import censoring_survival
 from autoprog.validation.event_times import (
     FollowedPatients,

@@ -1,0 +1,201 @@
+"""What the services say, in the language of a page.
+
+Services speak English, to programs and to people, and much of what they say is stored. A sentence is translated when a
+page shows it: its template is found among those of the catalogue `services.po`, which `tools/service_texts.py` lists
+from the source, and what stands in its placeholders is translated in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from operator import attrgetter
+
+from babel.core import Locale
+from babel.messages.catalog import Catalog, Message
+from babel.numbers import format_decimal
+
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+_NAME = re.compile(r"(?:name|feature|key)\d*")  # placeholders of what somebody has named
+_QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+_NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?")
+_JOINTS = ("; ", ", ", " and ", " or ")
+_FIRST_TOKEN = 0xE000  # of the code points for private use
+_MAX_MATCHES = 40
+
+
+class _Template:
+    """A sentence with placeholders, and its translation."""
+
+    def __init__(self, message: str, translation: str) -> None:
+        parts = _PLACEHOLDER.split(message)
+        self.names: Sequence[str] = parts[1::2]
+        self.literals: Sequence[str] = [part.replace("%%", "%") for part in parts[::2]]
+        self.size = sum(map(len, self.literals))
+        # A link such as `%(a)s to %(b)s` is no sentence by itself.
+        self.is_link = bool(self.names) and len(" ".join(self.literals).split()) < 2
+        self.translation = translation
+
+    def matches(self, text: str) -> Iterator[tuple[str, ...]]:
+        """List what may stand in the placeholders; nothing for another sentence."""
+        first, last = self.literals[0], self.literals[-1]
+        if not self.names:
+            if text == first:
+                yield ()
+        elif text.startswith(first) and text.endswith(last) and len(text) >= len(first) + len(last):
+            yield from _divide(text[len(first) : len(text) - len(last)], self.literals[1:-1])
+
+
+def _divide(text: str, literals: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """List the ways to divide a text at literals, the shortest first parts first."""
+    if not literals:
+        yield (text,)
+        return
+    first, *others = literals
+    # Of two placeholders side by side the second holds a part of a sentence, ` in every row` or `; did you mean`.
+    places = re.finditer(re.escape(first) or r"^|(?=; )|(?=(?<!;) )|$", text)
+    for place in places:
+        for rest in _divide(text[place.end() :], others):
+            yield text[: place.start()], *rest
+
+
+class SpokenTexts:
+    """The services' sentences in a language.
+
+    Parameters
+    ----------
+    catalog : babel.messages.Catalog
+        Translations of the services' templates.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        messages = [each for each in catalog if each.id]
+        nouns = dict(noun for each in messages if not isinstance(each.id, str) for noun in _nouns(each))
+        longest_first = "|".join(map(re.escape, sorted(nouns, key=len, reverse=True))) or "(?!)"
+        self._solid = re.compile(
+            rf"{_QUOTED}|(?<![\w.,-])(?P<n>\d{{1,3}}(?:,\d{{3}})+|\d+) (?P<noun>{longest_first})\b"
+        )
+        self._nouns = nouns
+        self._fixed: dict[str, str] = {}
+        single = [(m.id, str(m.string)) for m in messages if isinstance(m.id, str)]
+        found = [_Template(self._solidify(said, self._fixed), translation) for said, translation in single]
+        # The longest literal text is the most specific sentence.
+        self._templates = sorted(found, key=attrgetter("size"), reverse=True)
+        self._words = {said: translation for said, translation in single if " " not in said}
+        self._locale: Locale = catalog.locale or Locale("en")
+        self.translate = lru_cache(maxsize=4096)(self._translate)
+
+    def _translate(self, text: str) -> str | None:
+        """Return a sentence in this language; None for one that no service says."""
+        tokens = dict(self._fixed)
+        solid = self._solidify(text, tokens)
+        said = _Reader(self._templates, {**self._words, **self._nouns}, self._number).sentence(solid)
+        if said is None:
+            return None
+        for content, token in tokens.items():
+            if token in said:
+                said = said.replace(token, self._content(content))
+        return said
+
+    def _solidify(self, text: str, tokens: dict[str, str]) -> str:
+        """Replace quoted texts and counts with their noun by single characters, so that nothing divides them."""
+
+        def token(found: re.Match[str]) -> str:
+            return tokens.setdefault(found[0], chr(_FIRST_TOKEN + len(tokens)))
+
+        return self._solid.sub(token, text)
+
+    def _content(self, content: str) -> str:
+        found = self._solid.fullmatch(content)
+        if found is None or found["noun"] is None:
+            return content
+        return f"{self._number(found['n'])} {self._nouns[found['noun']]}"
+
+    def _number(self, text: str) -> str:
+        digits = len(text.partition(".")[2])
+        pattern = ("#,##0" if "," in text else "0") + ("." + "0" * digits if digits else "")
+        return format_decimal(text.replace(",", ""), format=pattern, locale=self._locale)
+
+
+class _Reader:
+    """Reads one text; each part of it is read once."""
+
+    def __init__(self, templates: Sequence[_Template], words: Mapping[str, str], number: Callable[[str], str]) -> None:
+        self._templates = templates
+        self._words = words
+        self._number = number
+        self._read: dict[str, str | None] = {}
+
+    def sentence(self, text: str) -> str | None:
+        """Translate a whole text: a sentence, several of them, or one that begins with the name of a field."""
+        best, is_complete = self._best(text, whole=True)
+        if best is not None and is_complete:
+            return best
+        if self._is_solid(text):
+            return text
+        for joint in _JOINTS[:2]:
+            parts = [self._best(part, whole=True) for part in text.split(joint)]
+            if len(parts) > 1 and all(said is not None and complete for said, complete in parts):
+                return joint.join(str(said) for said, _ in parts)
+        head, colon, tail = text.partition(": ")
+        inner = self.sentence(tail) if colon else None
+        if inner is not None:
+            return f"{self._value(head)[0]}: {inner}"
+        return best
+
+    def _best(self, text: str, *, whole: bool = False) -> tuple[str | None, bool]:
+        """Translate a text by the first template of which every part is understood, else by the first that fits."""
+        best: str | None = None
+        for template in self._templates:
+            for values in islice(template.matches(text), _MAX_MATCHES):
+                said, complete = {}, True
+                for name, value in zip(template.names, values, strict=True):
+                    said[name], understood = (value, True) if _NAME.fullmatch(name) else self._value(value)
+                    complete &= understood
+                if complete or (best is None and not (whole and template.is_link)):
+                    best = template.translation % said
+                if complete:
+                    return best, True
+        return best, False
+
+    def _value(self, value: str) -> tuple[str, bool]:
+        """Translate what stands in a placeholder, and tell whether it was understood; quoted texts stay."""
+        if value in self._words:
+            return self._words[value], True
+        if value.endswith("%") and _NUMBER.fullmatch(value[:-1]):
+            return self._number(value[:-1]) + "\N{NO-BREAK SPACE}%", True
+        if _NUMBER.fullmatch(value):
+            return self._number(value), True
+        if self._is_solid(value):
+            return value, True
+        if " " not in value:
+            return value, False
+        if value not in self._read:
+            self._read[value] = None  # a part that holds itself is not understood
+            self._read[value] = self._phrase(value)
+        said = self._read[value]
+        return (value, False) if said is None else (said, True)
+
+    def _phrase(self, value: str) -> str | None:
+        said, complete = self._best(value)
+        if complete:
+            return said
+        for joint in _JOINTS:
+            parts = [self._value(part) for part in value.split(joint)] if joint in value else []
+            if parts and all(understood for _, understood in parts):
+                word = joint.strip()
+                return joint.replace(word, self._words.get(word, word)).join(part for part, _ in parts)
+        return None
+
+    @staticmethod
+    def _is_solid(text: str) -> bool:
+        """Check whether a text has no word that could need a translation."""
+        return not re.search(r"[A-Za-z]", text)
+
+
+def _nouns(message: Message) -> Iterator[tuple[str, str]]:
+    """Return the nouns of a message that counts, without the count, as one and as several."""
+    for said, translation in zip(message.id, message.string or (), strict=True):
+        yield said.removeprefix("%(num)s "), translation.removeprefix("%(num)s ")

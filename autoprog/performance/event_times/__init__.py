@@ -1,0 +1,1 @@
+"""Performance of risk curves, at every horizon and over all."""

@@ -1,0 +1,200 @@
+"""The end of a search: weight what was explored, refit it, assess it and explain it."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from autoprog.cohort import Cohort, WindowSchema
+from autoprog.endpoints import make_endpoint, rules_document
+from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble
+from autoprog.errors import ArtifactError, SearchFailedError
+from autoprog.evaluation import History, Plan, Status
+from autoprog.model import Member, ModelMetadata, PrognosticModel, check_estimator
+from autoprog.optimizer import Posterior
+from autoprog.search.clock import Clock, posterior_s, refit_s
+from autoprog.search.delivery.assessment import Choice, FittedEnsemble
+from autoprog.search.delivery.summary import DeliveryContext, ModelSummary, summarise_model
+from autoprog.search.loop import Exploration
+from autoprog.search.ports import Claim, Phase, SearchResult, SearchState, Store
+from autoprog.search.tasks import fit
+from autoprog.space import list_modules
+from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, Dispatcher, Signals, run_calls
+
+# Module that writes fitted pipelines.
+_WRITER = "autoprog.model.skops_io"
+
+# Seeds that differ from the numbers of batches, which seed the proposals.
+_ENSEMBLE_STREAM, _CONCLUSION_STREAM = 2**32 - 1, 2**32 - 3
+
+
+def deliver(
+    store: Store,
+    dispatcher: Dispatcher,
+    claim: Claim,
+    state: SearchState,
+    *,
+    cohort: Cohort,
+    exploration: Exploration,
+    signals: Signals,
+) -> SearchResult:
+    """Make the model of a finished search; raises SearchFailedError if no pipeline succeeded or could be refitted."""
+    if not exploration.history.succeeded:
+        raise SearchFailedError(_why_nothing(exploration.history))
+    history, plan, warnings = exploration.outcome()
+    store.record_phase(claim, Phase.ENSEMBLE)
+    exploration.clock.count(dispatcher.slots)
+    fitted = _fit_ensemble(exploration, history, plan)
+    ensemble, too_late = _in_time(fitted.ensemble, history, exploration.clock)
+    # This process computes while the slots refit: small products, for which threads would take cores from the slots.
+    with threadpool_limits(1), ThreadPoolExecutor(1) as aside:
+        learnt = (exploration.counts()["n_proposed"] or 0) > 0  # of an opening alone the optimizer concludes nothing
+        in_time = exploration.clock.allows(posterior_s(len(exploration.explored)))
+        concluded = aside.submit(_concluded, exploration) if learnt and in_time else None
+        members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
+        lost = {m.number for m in fitted.ensemble.members} - {m.number for m in ensemble.members}
+        fitted = replace(fitted, ensemble=ensemble, choice=fitted.choice._replace(lost=frozenset(lost)))
+        context = DeliveryContext(
+            dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase), aside
+        )
+        summary = summarise_model(fitted, context)
+        model = _build_model(fitted, members, summary, None if cohort.visits is None else WindowSchema.of(cohort))
+        summary.document["interval"] = model.interval_document
+        summary.document["run"] = _run_document(exploration, fitted, model)
+        warnings = [*warnings, *too_late, *left_out, *summary.warnings, *_losses(exploration.history)]
+        rules = rules_document(summary.rule_sets, model.horizons)
+        if learnt and concluded is None:
+            warnings.append("the time budget left no time to conclude which algorithms are alike on this cohort")
+        decomposition = None if concluded is None else concluded.result().to_json()
+        return SearchResult(model, summary.document, rules, decomposition, tuple(warnings))
+
+
+def _fit_ensemble(exploration: Exploration, history: History, plan: Plan) -> FittedEnsemble:
+    """Choose the ensemble of a history."""
+    settings = exploration.state.settings
+    cohort = plan.sample(exploration.cohort)
+    rule = WEIGHING_RULES[settings.ensemble]
+    rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
+    posterior = exploration.posterior(history, rng) if rule.asks_for_posterior else None
+    endpoint = make_endpoint(cohort, plan.times, settings.thresholds)
+    candidates = Candidates(history, posterior, endpoint, chosen_before=exploration.opening_in(history))
+    return FittedEnsemble(rule.weigh(candidates, rng), candidates, Choice(rule), endpoint, plan)
+
+
+def _concluded(exploration: Exploration) -> Posterior:
+    """Posterior of all explored pipelines; finalists alone say little about which algorithms are alike."""
+    rng = np.random.default_rng([exploration.state.settings.seed, _CONCLUSION_STREAM])
+    return exploration.posterior(exploration.explored, rng)
+
+
+def _build_model(
+    fitted: FittedEnsemble, members: Sequence[Member], summary: ModelSummary, windows: WindowSchema | None
+) -> PrognosticModel:
+    """Build the model from the refitted members and their summary."""
+    if windows is not None:
+        lengths = [m.configuration.window or fitted.plan.window for m in fitted.ensemble.members]
+        members = [replace(m, window=length) for m, length in zip(members, lengths, strict=True)]
+    return PrognosticModel(
+        fitted.cohort.features,
+        fitted.cohort.outcome,
+        tuple(members),
+        summary.rule_sets,
+        ModelMetadata.of(fitted.cohort),
+        summary.recalibration,
+        scale=fitted.ensemble.scale,
+        intervals=summary.intervals.intervals,
+        interval_method=summary.intervals.method,
+        windows=windows,
+        competing=summary.competing,
+        distribution=summary.distribution,
+    )
+
+
+def _run_document(exploration: Exploration, fitted: FittedEnsemble, model: PrognosticModel) -> dict[str, Any]:
+    """How the model was made, for who writes about it: counts and versions that no other document has."""
+    groups = fitted.cohort.groups
+    return {
+        **exploration.counts(),
+        "n_rows": fitted.cohort.n_rows,
+        "n_groups": None if groups is None else len(np.unique(groups)),
+        "software": {"python": platform.python_version(), **model.metadata.versions},
+    }
+
+
+def _why_nothing(history: History) -> str:
+    counts = Counter(e.status.value for e in history)
+    reason = next((e.reason for e in history if e.reason), None)
+    what = ", ".join(f"{n} {status}" for status, n in counts.items()) or "none was made before the search ended"
+    return f"no evaluation succeeded: {what}" + (f"; first reason: {reason}" if reason else "")
+
+
+def _in_time(ensemble: Ensemble, history: History, clock: Clock) -> tuple[Ensemble, list[str]]:
+    """Keep the members that the time left allows to refit, heaviest first; if none, the quickest."""
+    seconds = {e.number: refit_s(e) for e in history.succeeded}
+    kept = clock.affordable([seconds[m.number] for m in ensemble.members])
+    late = {m.number for m, is_kept in zip(ensemble.members, kept, strict=True) if not is_kept}
+    if len(late) == len(ensemble.members):
+        late.remove(min(late, key=lambda number: seconds[number]))
+    if not late:
+        return ensemble, []
+    texts = [f"the time budget left no time to refit {len(late)} of {len(ensemble.members)} members of the ensemble"]
+    return ensemble.without(late), texts
+
+
+def _refit(
+    dispatcher: Dispatcher, state: SearchState, ensemble: Ensemble, plan: Plan, clock: Clock, signals: Signals
+) -> tuple[tuple[Member, ...], Ensemble, list[str]]:
+    """Refit every member to all patients; leave out those that fail, with a warning, and reweight the others."""
+    outcomes: dict[str, CallOutcome] = {}
+
+    # Time limits only what follows the first refit: without any there is no model.
+    def stop() -> bool:
+        fitted = any(o.status is CallStatus.SUCCEEDED for o in outcomes.values())
+        return signals.leave() or (fitted and clock.refits_end())
+
+    calls = [
+        Call(str(m.number), fit, (state.cohort, m.configuration, plan), (*list_modules(m.configuration), _WRITER))
+        for m in ensemble.members
+    ]
+    limits = CallLimits(state.settings.evaluation_s, state.settings.limits.memory_mb)
+    for outcome in run_calls(dispatcher, calls, limits, stop):
+        outcomes[outcome.key] = _checked(outcome)
+    signals.check()
+    failed = [outcomes[call.key] for call in calls if outcomes[call.key].status is not CallStatus.SUCCEEDED]
+    cut = [o for o in failed if o.status is CallStatus.CANCELLED]
+    warnings = [
+        f"evaluation {o.key} is left out of the ensemble: its refit ended as {o.status}, {o.reason}"
+        for o in failed
+        if o not in cut
+    ]
+    if cut:
+        warnings.append(f"the time budget cut the refits of {len(cut)} of {len(calls)} members of the ensemble")
+    if len(failed) == len(ensemble.members):
+        raise SearchFailedError(f"no member of the ensemble could be refitted: {failed[0].reason}")
+    ensemble = ensemble.without({int(o.key) for o in failed})
+    members = tuple(Member(m.weight, outcomes[str(m.number)].value) for m in ensemble.members)
+    return members, ensemble, warnings
+
+
+def _checked(outcome: CallOutcome) -> CallOutcome:
+    """Return the outcome of a refit, failed if what came is no fitted pipeline."""
+    if outcome.status is CallStatus.SUCCEEDED:
+        try:
+            check_estimator(outcome.value)
+        except ArtifactError as error:
+            return replace(outcome, status=CallStatus.FAILED, value=None, reason=f"its answer is refused: {error}")
+    return outcome
+
+
+def _losses(history: History) -> list[str]:
+    """Warnings, one a kind of failure, so that a search that lost many evaluations does not look like any other."""
+    no_loss = {Status.SUCCEEDED, Status.RACED_OUT, Status.CANCELLED}
+    counts = Counter(e.status.value for e in history if e.status not in no_loss)
+    return [f"{n} of {len(history)} evaluations ended as {status}" for status, n in counts.items()]
