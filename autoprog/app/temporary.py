@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import tempfile
 import threading
+import weakref
 import zlib
 from pathlib import Path
 
@@ -27,8 +29,9 @@ class TemporaryInstallation:
     """Database and files in a temporary folder."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="autoprog-", ignore_cleanup_errors=True)
-        folder = Path(self._folder.name)
+        folder = Path(tempfile.mkdtemp(prefix="autoprog-"))
+        # Called when the process ends too.
+        self._remove_folder = weakref.finalize(self, _remove, folder)
         self._file = folder / "search.db"
         self.database, self.files = Database(f"sqlite:///{self._file}"), Files(str(folder / "files"))
 
@@ -52,7 +55,17 @@ class TemporaryInstallation:
     def remove(self) -> None:
         """Close the database and remove the folder."""
         self.database.close()
-        self._folder.cleanup()
+        self._remove_folder()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that the thread of a search that was left may still write to: by then it has another name."""
+    renamed = folder.with_name(f"{folder.name}-removed")
+    try:
+        folder.rename(renamed)
+    except FileNotFoundError:
+        return
+    shutil.rmtree(renamed, ignore_errors=True)
 
 
 def open_engine(slots: int) -> LocalEngine:
