@@ -18,10 +18,10 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 URL = "http://127.0.0.1:8000"
 # A search that finds less has fewer members, which are quicker to explain, too.
 LESS_TIME = {
-    "AutoPrognosis(time_budget_s=30,": "AutoPrognosis(time_budget_s=10,",
+    "AutoPrognosis(time_budget_s=30,": "AutoPrognosis(time_budget_s=6,",
     "continue_for(15)": "continue_for(4)",
-    "time_budget_s=20": "time_budget_s=10",
-    "time_s=20, evaluations=40": "time_s=10, evaluations=4",
+    "time_budget_s=20": "time_budget_s=6",
+    "time_s=20, evaluations=40": "time_s=6, evaluations=4",
 }
 
 

@@ -51,10 +51,13 @@ def printed_risks(printed: str) -> list[tuple[float, float, float, str]]:
 def test_r_script_searches_and_predicts_what_the_model_says(tmp_path: Path) -> None:
     program = rscript()
     place = Place(tmp_path)
+    script = (ROOT / "examples" / "client.R").read_text()
+    assert script.count("time_s = 60,") == 1
+    (tmp_path / "client.R").write_text(script.replace("time_s = 60,", "time_s = 15,"))
     place.start()
     try:
         told = subprocess.run(
-            [program, str(ROOT / "examples" / "client.R"), place.url],
+            [program, "client.R", place.url],
             cwd=tmp_path, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert told.returncode == 0, told.stderr
