@@ -23,6 +23,7 @@ Every run of a variant on a cohort is written to a shard; a run that was broken 
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import json
 import platform
@@ -92,20 +93,20 @@ def shards_of(name: str, task: Task, folder: Path) -> dict[str, dict[str, Any]]:
     for variant, switches in VARIANTS.items():
         runs[variant] = lambda switches=switches: run_variant(task, switches)
     return {
-        variant: _kept(folder / f"{name}-{variant}.json", compute_digest(task), run) for variant, run in runs.items()
+        variant: _kept(folder / f"{name}-{variant}.json.gz", compute_digest(task), run) for variant, run in runs.items()
     }
 
 
 def _kept(path: Path, digest: str, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What the file holds; it is made where it is not there."""
     if not path.exists():
-        print(f"measuring {path.stem}", file=sys.stderr, flush=True)
+        print(f"measuring {path.name}", file=sys.stderr, flush=True)
         content = {"digest": digest, **run()}
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(content) + "\n")
+        part.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
         part.replace(path)
-    shard: dict[str, Any] = json.loads(path.read_text())
+    shard: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     if shard["digest"] != digest:
         sys.exit(f"{path} is of other configurations, folds or limits: remove it, or name another folder by --shards")
     return shard

@@ -1,7 +1,8 @@
-"""Shards of a line each: a file of JSON lines that only grows."""
+"""Shards of a line each: a file of JSON lines that only grows, after those that the repository has, compressed."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +27,13 @@ def write_missing(asked: list[Shard], path: Path, slots: int, measure: Callable[
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file; one that was broken off is left out."""
-    if not path.exists():
-        return []
+    """The lines of the compressed file and of the growing one; one that was broken off is left out."""
+    compressed = path.with_name(f"{path.name}.gz")
+    text = gzip.decompress(compressed.read_bytes()).decode() if compressed.exists() else ""
+    if path.exists():
+        text += "\n" + path.read_text(encoding="utf-8")
     rows = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in text.splitlines():
         try:
             rows.append(json.loads(line))
         except ValueError:
