@@ -24,6 +24,7 @@ from api.dependencies import Context
 from api.searches.schemas import ContinuationRequest, SearchDocument
 from api.searches.service import continue_search, evaluation_document, search_documents, start_search
 from api.uploads import Upload
+from autoprog.app.remedies import Remedy, find_remedies
 from autoprog.app.service import Service
 from autoprog.endpoints import list_parts
 from autoprog.errors import ConflictError, SearchFailedError
@@ -35,7 +36,12 @@ from autoprog.storage.repositories import CohortRepository, EvaluationRepository
 
 _POLL_S = 0.25
 _STARTED = "search.json"
-_ADVICE = "give it more time by --minutes, or other algorithms or a higher limit of memory by --settings"
+_ADVICE = {
+    Remedy.TIME: "give it more time by --minutes",
+    Remedy.MEMORY: "give an evaluation more memory by limits.memory_mb in --settings, or leave columns out",
+    Remedy.DATA: "check the columns and the outcome",
+    Remedy.MACHINE: "leave it more of the machine's memory, or choose other algorithms by --settings",
+}
 
 
 def search_locally(
@@ -68,7 +74,7 @@ def search_locally(
             _print_cohort(context, search, console)
         if search.model_id is None:
             reason = search.error.detail if search.error else f"the search {search.status}"
-            raise SearchFailedError(f"{reason}; {_ADVICE}")
+            raise SearchFailedError(f"{reason}; {_advice(context, search)}")
         _write_results(context, search, out)
         _print_result(context, search, console)
         _write_report(context, search, out)
@@ -163,6 +169,12 @@ def _print_cohort(context: Context, search: SearchDocument, console: Console) ->
         console.print(f"{cohort.n_dropped:,} rows without an outcome were left out", highlight=False)
     for warning in cohort.warnings:
         console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
+
+
+def _advice(context: Context, search: SearchDocument) -> str:
+    with context.database.session(read_only=True) as session:
+        rows = EvaluationRepository(session).list_all(context.local_owner_id, search.id, sort="score")
+        return ", or ".join(_ADVICE[remedy] for remedy, _ in find_remedies(row.status for row in rows))
 
 
 def _print_result(context: Context, search: SearchDocument, console: Console) -> None:
