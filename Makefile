@@ -91,9 +91,9 @@ docs: docs-tools
 bench: install
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r benchmarks/requirements.lock
 	@mkdir -p benchmarks/results
-	@for file in benchmarks/[a-z]*.py $$(dirname benchmarks/*/__main__.py); do \
-		result=benchmarks/results/$$(basename $$file .py).json; \
-		$(VENV)/bin/python $$file > $$result.part && mv $$result.part $$result && echo $$result && cat $$result || exit 1; \
+	@for file in $$(grep -l __main__ benchmarks/*.py) $$(dirname benchmarks/*/__main__.py); do \
+		name=$$(basename $$file .py); result=benchmarks/results/$$name.json; \
+		$(VENV)/bin/python -m benchmarks.$$name > $$result.part && mv $$result.part $$result && echo $$result && cat $$result || exit 1; \
 	done
 
 # A tool of its own environment, as it must not be among what it lists.

@@ -1,6 +1,6 @@
 """How often 95 % intervals hold the truth: of every measure of fixed risks, of differences, and by groups.
 
-    python benchmarks/coverage.py [--cohorts 1000] > table.json
+    python -m benchmarks.coverage [--cohorts 1000] > table.json
 
 Risks are those of a model that is a little too extreme, of patients whose linear predictor is normal; the simple
 pipeline knows less. Of groups, a hospital or a patient with visits, both the predictor and what nobody knows of the

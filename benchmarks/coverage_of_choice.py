@@ -1,6 +1,6 @@
 """How often corrected 95 % intervals hold the truth, where the same patients chose the weights of the ensemble.
 
-    python benchmarks/coverage_of_choice.py [--cohorts 100] > table.json
+    python -m benchmarks.coverage_of_choice [--cohorts 100] > table.json
 
 Ten pipelines, the simple one first, see the log odds of a patient times a number, with noise of their own. The default
 rule weighs them by the patients of a cohort, and every figure is corrected for that choice by `RESAMPLES` resamples.

@@ -1,6 +1,6 @@
 """Regret of test selection without the truth, on the instances of the source's Table I and on subsets.
 
-    python benchmarks/csmd.py [--figure FILE]
+    python -m benchmarks.csmd [--figure FILE]
 
 PIMA (768 patients) and Cleveland (297 complete ones), real out-of-sample predictions: stratified 10-fold (shuffled,
 seed 0), logistic regression (C = 1) on raw columns, by lbfgs on PIMA; by liblinear, which penalises the intercept too,

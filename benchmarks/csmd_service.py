@@ -5,7 +5,7 @@ and server together; other work on the machine makes the wall clock longer, not 
 tests, and subsets of eight tests (255 arms, 32,385 pairs), on SQLite, and on PostgreSQL where AUTOPROG_TEST_POSTGRES
 names a database that may be written to. Prints JSON.
 
-    python benchmarks/csmd_service.py
+    python -m benchmarks.csmd_service
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast test selection is: vectorised replay, live rounds, subsets, and what a problem holds.
 
-    python benchmarks/csmd_speed.py
+    python -m benchmarks.csmd_speed
 
 Bars, on one core: a cascade of 10 arms replayed at 100,000 rounds a second by ts and ucb1 and at 40,000 by kl_ucb; a
 live round (choose and feedback) within 5 ms at the engine at the median; 8 tests as subsets (255 arms, 32,385 pairs)

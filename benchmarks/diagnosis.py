@@ -2,7 +2,7 @@
 
 Prints JSON and draws `benchmarks/results/diagnosis.svg`.
 
-    python benchmarks/diagnosis.py
+    python -m benchmarks.diagnosis
 """
 
 from __future__ import annotations

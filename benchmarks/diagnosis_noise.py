@@ -4,7 +4,7 @@ On many_diseases (305 objects, 41 diseases, 132 findings): 3,000 sessions at cer
 prior and every answer flipped with probability .05. Beside them, sessions on the same model that take every answer for
 right. Prints JSON.
 
-    python benchmarks/diagnosis_noise.py
+    python -m benchmarks.diagnosis_noise
 """
 
 from __future__ import annotations

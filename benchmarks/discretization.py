@@ -1,6 +1,6 @@
 """Regret of the forms of Exp3, and how often they end stuck on a wrong threshold.
 
-    python benchmarks/discretization.py
+    python -m benchmarks.discretization
 
 Five arms with Bernoulli gains of means .5, .5, .5, .5, .7; 2,000 rounds. A run is stuck that ends by drawing a wrong
 arm nine times in ten. Bars: the printed form gets stuck at every rate; none of 60 runs of the loss form at sqrt(2 ln K

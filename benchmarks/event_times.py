@@ -1,6 +1,6 @@
 """What one fold of an evaluation costs on a large cohort with event times: seconds of one core, memory, and the score.
 
-    python benchmarks/event_times.py [--patients 500000] [--forest-patients 10000] [--only cox ...]
+    python -m benchmarks.event_times [--patients 500000] [--forest-patients 10000] [--only cox ...]
 
 Simulated patients with 50 numeric columns of which 10 change the hazard, a Weibull time, and about half lost from sight
 before the last of three horizons. Cox's model, and LightGBM and logistic regression by either reduction, each behind
@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _large_fold import BAR_S, LIMITS, in_a_child
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Feature, TimeToEvent, to_parquet
 from autoprog.evaluation import Plan
 from autoprog.space import Configuration, Reduction, Space, Step
+from benchmarks.large_fold import BAR_S, LIMITS, in_a_child
 
 N_PATIENTS, FOREST_PATIENTS, N_COLUMNS, SEED = 500_000, 10_000, 50, 0
 REDUCTIONS: dict[str, tuple[Reduction, ...]] = {

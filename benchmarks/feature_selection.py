@@ -1,6 +1,6 @@
 """Mistakes of online feature selection on permuted data sets, beside random subsets, all features and a constant.
 
-    python benchmarks/feature_selection.py [--data FOLDER] [--permutations 20] [--sets spambase]
+    python -m benchmarks.feature_selection [--data FOLDER] [--permutations 20] [--sets spambase]
 
 Without a folder Spambase alone is read, from `tests/data`; a folder may hold `a8a`, `w8a` and `covertype10k` too
 (gzipped CSV, label `outcome`). Bars, on Spambase: Thompson sampling with the network at most .23 mistakes a round, and

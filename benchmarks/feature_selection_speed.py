@@ -1,6 +1,6 @@
 """What a round of online feature selection costs on as many rows as Forest Cover has.
 
-    python benchmarks/feature_selection_speed.py [--rows 581012]
+    python -m benchmarks.feature_selection_speed [--rows 581012]
 
 The 581,012 rows of Forest Cover (54 features, type 2 against the rest) are not in this repository: rows are simulated
 with its columns, ten measurements, four areas and forty soils of which one each is 1, and its share of positives, .488.

@@ -1,6 +1,6 @@
 """What an isolated call costs on top of its function: pickling, Dask, and the way to the child process and back.
 
-Run as `python benchmarks/isolation.py [OUT.json]`. Embedded engine, one slot; a function's own time is measured inside
+Run as `python -m benchmarks.isolation [OUT.json]`. Embedded engine, one slot; a function's own time is measured inside
 the child. The bar is 10 ms at the median, for a fit asked for alone and for each of a batch of eight. An empty call
 asked for alone is shown too: Dask's client sends at most every 10 ms, which a call shorter than that waits for. The
 last figures are how soon the slot works again after its call was killed at its limit, and from the moment that a call
@@ -100,7 +100,7 @@ def summary(milliseconds: list[float]) -> dict[str, float]:
 def measure() -> dict[str, Any]:
     """All figures with the versions that they were taken with."""
     start = time.perf_counter()
-    with LocalEngine(1, [Path(__file__).stem]) as engine:
+    with LocalEngine(1, [f"benchmarks.{Path(__file__).stem}"]) as engine:
         list(run_calls(engine, [Call("first", nothing)], LIMITS, lambda: False))
         ready = time.perf_counter() - start
         single_fit = overheads_ms(engine, fit, FIT, 1)
@@ -126,7 +126,7 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    import isolation  # the children import this module by its name, and have no main module
+    from benchmarks import isolation  # the children import this module by its name, and have no main module
 
     figures = isolation.measure()
     text = json.dumps(figures, indent=2)

@@ -1,7 +1,7 @@
 """What one fold of an evaluation costs on a large cohort, algorithm by algorithm: seconds of one core, and memory.
 
-    python benchmarks/large.py [--cohort FILE --outcome COLUMN --positive VALUE] [--only prediction/lda ...]
-    python benchmarks/large.py --write FILE.parquet
+    python -m benchmarks.large [--cohort FILE --outcome COLUMN --positive VALUE] [--only prediction/lda ...]
+    python -m benchmarks.large --write FILE.parquet
 
 The cohort is 500,000 simulated patients with 50 columns (80 with dummies), 5 % of the cells missing, or that of a file.
 Every predictor is measured behind the median and no processing, every feature processor and every imputer in front of
@@ -26,11 +26,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from _large_fold import BAR_S, LIMITS, PLAN, in_a_child
-from _simulated_cohort import OUTCOME, simulated_table
-
 from autoprog.cohort import Cohort, parse_spec, read_cohort, to_parquet
 from autoprog.space import STAGES, Configuration, Space, describe_guards
+from benchmarks.large_fold import BAR_S, LIMITS, PLAN, in_a_child
+from benchmarks.simulated_cohort import OUTCOME, simulated_table
 
 N_PATIENTS, SEED = 500_000, 0
 SIMPLE = {"imputation": "median", "features": "none", "prediction": "logistic_regression", "calibration": "none"}

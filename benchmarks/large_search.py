@@ -1,7 +1,7 @@
 """Whole searches on large cohorts beside LightGBM tuned for an hour: AUC of 100,000 patients that neither has seen.
 
-    python benchmarks/large_search.py run [--patients 100000 500000] [--budget 300] [--rival-s 3600]
-    python benchmarks/large_search.py                      what has been run
+    python -m benchmarks.large_search run [--patients 100000 500000] [--budget 300] [--rival-s 3600]
+    python -m benchmarks.large_search                      what has been run
 
 Simulated patients with 50 columns, numbers, yes and no, categories, 5 % of the cells missing; see `_simulated_cohort`.
 The rival draws settings at random, learns from four fifths of the patients, stops by the others, takes the best of all
@@ -33,7 +33,7 @@ _GIB = 2**30
 
 def tables(n: int) -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame, np.ndarray]:
     """Patients to learn from and others, with their outcomes."""
-    from _simulated_cohort import OUTCOME, simulated_table  # noqa: PLC0415
+    from benchmarks.simulated_cohort import OUTCOME, simulated_table  # noqa: PLC0415
 
     frame = simulated_table(n + TEST, SEED)
     y = frame.pop(OUTCOME).to_numpy()
@@ -151,7 +151,16 @@ def main() -> None:
             for peer in asked.peers:
                 if any((row["patients"], row["peer"]) == (n, peer) for row in rows):
                     continue
-                command = [sys.executable, __file__, "one", "--patients", str(n), "--peers", peer]
+                command = [
+                    sys.executable,
+                    "-m",
+                    "benchmarks.large_search",
+                    "one",
+                    "--patients",
+                    str(n),
+                    "--peers",
+                    peer,
+                ]
                 command += ["--budget", str(asked.budget), "--rival-s", str(asked.rival_s)]
                 done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
                 told = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))

@@ -1,6 +1,6 @@
 """Seconds that the meta-features of a cohort take: 70,000 simulated patients, 50 columns (87 with dummies).
 
-    python benchmarks/meta_features.py [--patients 70000] [--repeats 5]
+    python -m benchmarks.meta_features [--patients 70000] [--repeats 5]
 
 The bar is 2 s, for a request waits for them. Shown are the best and the median of the repeats, in seconds of the clock
 and of the processor (on a shared machine the second are those to compare), and the
@@ -19,10 +19,10 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from _simulated_cohort import OUTCOME, simulated_table
 
 from autoprog.cohort import Binary, Cohort, Feature, from_parquet, to_parquet
 from autoprog.metalearning.meta_features import META_FEATURES, meta_features
+from benchmarks.simulated_cohort import OUTCOME, simulated_table
 
 BAR_S, SEED = 2.0, 0
 

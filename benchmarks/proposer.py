@@ -4,7 +4,7 @@ Prints JSON. `registered` is the space of the running version; `source` is as la
 algorithms, 4,800 pipelines, 102 hyperparameters. Scores are a smooth function of the configuration plus noise, so that
 nothing but the proposer is timed. Up to 200 evaluations are the search's own; further ones are drawn at random.
 
-    python benchmarks/proposer.py
+    python -m benchmarks.proposer
 """
 
 from __future__ import annotations

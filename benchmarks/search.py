@@ -1,6 +1,6 @@
 """What a typical search spends its time on: evaluating, proposing, isolating, delivering.
 
-    python benchmarks/search.py [--time-s 60] [--slots 2]
+    python -m benchmarks.search [--time-s 60] [--slots 2]
 
 Runs one search on the bundled Cleveland cohort over the whole space with the default settings. Bars: proposing takes at
 most a tenth of the evaluation time; an isolated evaluation costs at most 10 ms on top of its fit

@@ -1,7 +1,7 @@
 """Whether a budget of seconds is kept, from the call to the model in hand, and how much of it the slots compute.
 
-    python benchmarks/wall_clock.py run [--runs N]     what is not in the shard yet, in an order that mixes everything
-    python benchmarks/wall_clock.py                    the figures of the shard
+    python -m benchmarks.wall_clock run [--runs N]     what is not in the shard yet, in an order that mixes everything
+    python -m benchmarks.wall_clock                    the figures of the shard
 
 Sixty runs: five ways to ask (REST of a server that has just started and of one that has searched before, the command
 line, Python's estimator for the first and for the second time in a process) x four budgets x three loads of the
@@ -239,7 +239,7 @@ def _until(is_so: Any, patience_s: float) -> None:
 
 def run_one(run: dict[str, Any]) -> dict[str, Any]:
     """One run with its load."""
-    from _simulated_cohort import simulated_table  # noqa: PLC0415  learning libraries
+    from benchmarks.simulated_cohort import simulated_table  # noqa: PLC0415  learning libraries
 
     how = {"rest_cold": by_rest, "rest_warm": by_rest, "command": by_command}.get(run["way"], by_python)
     folder = Path(tempfile.mkdtemp())

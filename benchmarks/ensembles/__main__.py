@@ -1,12 +1,12 @@
 """How good the delivered ensembles are, and whether what a search says of them is true.
 
-    python benchmarks/ensembles                              figures of the shards that are there
-    python benchmarks/ensembles outer --data FOLDER          ten real cohorts, 2 x 5 outer folds, searches of 30 s
-    python benchmarks/ensembles events --data FOLDER         twelve cohorts with event times, the same
-    python benchmarks/ensembles ablation --data FOLDER       what the parts of a search are worth, 16 cohorts, 20 s
-    python benchmarks/ensembles coverage                     200 simulated cohorts, searches of 10 s
-    python benchmarks/ensembles patients                     20 of these, 9 with event times, searches of 30 s
-    python benchmarks/ensembles equivalence                  60 others: intervals beside plain bootstrap intervals
+    python -m benchmarks.ensembles                              figures of the shards that are there
+    python -m benchmarks.ensembles outer --data FOLDER          ten real cohorts, 2 x 5 outer folds, searches of 30 s
+    python -m benchmarks.ensembles events --data FOLDER         twelve cohorts with event times, the same
+    python -m benchmarks.ensembles ablation --data FOLDER       what the parts of a search are worth, 16 cohorts, 20 s
+    python -m benchmarks.ensembles coverage                     200 simulated cohorts, searches of 10 s
+    python -m benchmarks.ensembles patients                     20 of these, 9 with event times, searches of 30 s
+    python -m benchmarks.ensembles equivalence                  60 others: intervals beside plain bootstrap intervals
 
 All can be killed and started again: what is done is not done anew. `--slice N` makes a small part of short searches,
 apart from the rest: what CI runs.
@@ -29,7 +29,7 @@ _SLICE_TIME_S = 10.0
 
 
 def _outer(arguments: argparse.Namespace) -> None:
-    from _outer import COHORTS, FOLDS, REPEATS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
+    from benchmarks.ensembles.outer import COHORTS, FOLDS, REPEATS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
 
     asked = shards(tuple(arguments.cohorts or COHORTS), REPEATS * FOLDS)
     if arguments.slice:
@@ -39,7 +39,7 @@ def _outer(arguments: argparse.Namespace) -> None:
 
 
 def _events(arguments: argparse.Namespace) -> None:
-    from _events import COHORTS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
+    from benchmarks.ensembles.events import COHORTS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
 
     asked = shards(tuple(arguments.cohorts or COHORTS))
     if arguments.slice:
@@ -50,7 +50,7 @@ def _events(arguments: argparse.Namespace) -> None:
 
 
 def _ablation(arguments: argparse.Namespace) -> None:
-    from _ablation import COHORTS, EVENT_COHORTS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
+    from benchmarks.ensembles.ablation import COHORTS, EVENT_COHORTS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
 
     asked = shards(tuple(arguments.cohorts or (*COHORTS, *EVENT_COHORTS)))
     if arguments.slice:
@@ -61,7 +61,7 @@ def _ablation(arguments: argparse.Namespace) -> None:
 
 
 def _coverage(arguments: argparse.Namespace) -> None:
-    from _coverage import COHORTS, TIME_S, run  # noqa: PLC0415  learning libraries
+    from benchmarks.ensembles.coverage import COHORTS, TIME_S, run  # noqa: PLC0415  learning libraries
 
     if arguments.slice:
         path = arguments.shards / "slice-coverage.jsonl"
@@ -71,7 +71,7 @@ def _coverage(arguments: argparse.Namespace) -> None:
 
 
 def _patients(arguments: argparse.Namespace) -> None:
-    from _coverage import EVENT_COHORTS, PATIENT_COHORTS, PATIENT_TIME_S, run  # noqa: PLC0415  learning libraries
+    from benchmarks.ensembles.coverage import EVENT_COHORTS, PATIENT_COHORTS, PATIENT_TIME_S, run  # noqa: PLC0415  learning libraries
 
     if arguments.slice:
         path = arguments.shards / "slice-coverage-events.jsonl"
@@ -83,40 +83,35 @@ def _patients(arguments: argparse.Namespace) -> None:
 
 
 def _equivalence(arguments: argparse.Namespace) -> None:
-    from _equivalence import COHORTS, run  # noqa: PLC0415  learning libraries
+    from benchmarks.ensembles.equivalence import COHORTS, run  # noqa: PLC0415  learning libraries
 
     name = "slice-equivalence.jsonl" if arguments.slice else "equivalence.jsonl"
     run(arguments.shards / name, range(arguments.slice or COHORTS))
 
 
 def _figures(arguments: argparse.Namespace) -> None:
-    import _ablation  # noqa: PLC0415  learning libraries
-    import _equivalence  # noqa: PLC0415
-    import _events  # noqa: PLC0415
-    import _outer  # noqa: PLC0415
-    from _coverage_figures import coverage_figures, withheld_figures  # noqa: PLC0415
-    from _lines import read  # noqa: PLC0415
-    from _outer_figures import outer_figures  # noqa: PLC0415
+    from benchmarks.ensembles import ablation, equivalence, events, outer  # noqa: PLC0415  learning libraries
+    from benchmarks.ensembles.coverage_figures import coverage_figures, withheld_figures  # noqa: PLC0415
+    from benchmarks.ensembles.lines import read  # noqa: PLC0415
+    from benchmarks.ensembles.outer_figures import outer_figures  # noqa: PLC0415
 
     part = "slice-" if arguments.slice else ""
-    outer = arguments.shards / f"{part}outer"
-    coverage, equivalence = (arguments.shards / f"{part}{name}.jsonl" for name in ("coverage", "equivalence"))
-    rows = read(equivalence)
+    rows = read(arguments.shards / f"{part}equivalence.jsonl")
     before, afterwards = (
-        [row for row in rows if (row["number"] < _equivalence.CHOSEN_BY) is early] for early in (True, False)
+        [row for row in rows if (row["number"] < equivalence.CHOSEN_BY) is early] for early in (True, False)
     )
     document: dict[str, Any] = {
-        "outer": outer_figures(_outer.read(outer)),
-        "events": _events.event_figures(read(arguments.shards / f"{part}events.jsonl")),
-        "ablation": _ablation.ablation_figures(read(arguments.shards / f"{part}ablation.jsonl")),
-        "coverage": coverage_figures(read(coverage)),
+        "outer": outer_figures(outer.read(arguments.shards / f"{part}outer")),
+        "events": events.event_figures(read(arguments.shards / f"{part}events.jsonl")),
+        "ablation": ablation.ablation_figures(read(arguments.shards / f"{part}ablation.jsonl")),
+        "coverage": coverage_figures(read(arguments.shards / f"{part}coverage.jsonl")),
         "patients": {
             name: withheld_figures(read(arguments.shards / f"{file}.jsonl"))
             for name, file in (("binary", "coverage-30"), ("event_times", "coverage-events-30"))
         },
         "equivalence": {
-            "chosen_by": _equivalence.equivalence_figures(before),
-            "drawn_afterwards": _equivalence.equivalence_figures(afterwards),
+            "chosen_by": equivalence.equivalence_figures(before),
+            "drawn_afterwards": equivalence.equivalence_figures(afterwards),
         },
         "versions": {name: version(name) for name in ("autoprog", "lightgbm", "numpy", "scikit-learn")},
     }
@@ -124,7 +119,7 @@ def _figures(arguments: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="benchmarks/ensembles", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="benchmarks.ensembles", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command")
     outer = commands.add_parser("outer", help="outer cross-validation on real cohorts")
     outer.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")

@@ -1,9 +1,9 @@
 """A minute beside its peers: the same cohorts, the same splits, the same seconds.
 
-    python benchmarks/minute setup --envs FOLDER            environments of the peers, some gigabytes
-    python benchmarks/minute run --envs FOLDER --data FOLDER [--budget 60] [--seeds 0 1 2] [--peers ...] [--cohorts ...]
-    python benchmarks/minute run --events --data FOLDER [...]        cohorts of event times
-    python benchmarks/minute [show]
+    python -m benchmarks.minute setup --envs FOLDER            environments of the peers, some gigabytes
+    python -m benchmarks.minute run --envs FOLDER --data FOLDER [--budget 60] [--seeds 0] [--peers ...] [--cohorts ...]
+    python -m benchmarks.minute run --events --data FOLDER [...]        cohorts of event times
+    python -m benchmarks.minute [show]
 
 A run is (peer, cohort, seed, budget): 70 % of the patients to learn from, stratified, the others to be measured by AUC,
 Brier score and log loss; of event times Uno's concordance and the integrated Brier score. `opening` and `search` are
@@ -26,7 +26,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from _ranks import table
+from benchmarks.minute.ranks import table
 
 HERE = Path(__file__).resolve().parent
 SHARDS = HERE / "shards"
@@ -92,7 +92,7 @@ def run_one(peer: str, cohort: str, seed: int, asked: argparse.Namespace) -> dic
     python = sys.executable if environment is None else str(asked.envs / environment / "bin" / "python")
     with tempfile.TemporaryDirectory() as folder:
         risks = Path(folder) / "risks.npz"
-        script, more = ("_event_peer.py", [str(risks)]) if asked.events else ("_peer.py", [])
+        script, more = ("event_peer.py", [str(risks)]) if asked.events else ("peer.py", [])
         command = [python, str(HERE / script), peer, cohort, str(seed), str(asked.budget), str(asked.data), *more]
         try:
             done = subprocess.run(
@@ -109,7 +109,8 @@ def _told(
 ) -> dict[str, Any]:
     if risks.exists():
         import numpy as np  # noqa: PLC0415  only for event times
-        from _event_scores import scores  # noqa: PLC0415
+
+        from benchmarks.minute.event_scores import scores  # noqa: PLC0415
 
         with np.load(risks) as file:
             return {"seconds": round(float(file["seconds"]), 1), **scores(cohort, seed, asked.data, file["risks"])}

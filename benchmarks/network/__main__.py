@@ -1,10 +1,10 @@
 """What a network with a prior of clinical tables is worth beside what is fitted to small cohorts today.
 
-    python benchmarks/network run --data FOLDER [--cohorts ...] [--models ...] [--folder RUNS]
-    python benchmarks/network arrays --data FOLDER [--cohorts ...] [--folder RUNS]
-    python benchmarks/network show [--model NAME] [--json] [--folder RUNS]
-    python benchmarks/network marginals --data FOLDER
-    python benchmarks/network added --data FOLDER [--opening RUNS]
+    python -m benchmarks.network run --data FOLDER [--cohorts ...] [--models ...] [--folder RUNS]
+    python -m benchmarks.network arrays --data FOLDER [--cohorts ...] [--folder RUNS]
+    python -m benchmarks.network show [--model NAME] [--json] [--folder RUNS]
+    python -m benchmarks.network marginals --data FOLDER
+    python -m benchmarks.network added --data FOLDER [--opening RUNS]
 
 A run asks every model for the risks of every patient by fits to the others (three seeds of five folds) and keeps one
 file for each model, cohort and seed; what is there is not fitted again. A further model is NAME=MODULE:CLASS, imported
@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -34,8 +33,8 @@ _HERE = Path(__file__).parent
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    from _models import MODELS, imported  # noqa: PLC0415  learning libraries
-    from _tasks import COHORTS, SEEDS, load  # noqa: PLC0415
+    from benchmarks.network.models import MODELS, imported  # noqa: PLC0415  learning libraries
+    from benchmarks.network.tasks import COHORTS, SEEDS, load  # noqa: PLC0415
 
     warnings.filterwarnings("ignore")
     models = {name: MODELS.get(name) or imported(name) for name in arguments.models or MODELS}
@@ -52,7 +51,8 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _arrays(arguments: argparse.Namespace) -> None:
     import numpy as np  # noqa: PLC0415
-    from _tasks import COHORTS, load  # noqa: PLC0415  learning libraries
+
+    from benchmarks.network.tasks import COHORTS, load  # noqa: PLC0415  learning libraries
 
     warnings.filterwarnings("ignore")
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -62,21 +62,21 @@ def _arrays(arguments: argparse.Namespace) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> None:
-    from _figures import as_text, figures, read  # noqa: PLC0415  learning libraries
+    from benchmarks.network.figures import as_text, figures, read  # noqa: PLC0415  learning libraries
 
     found = figures(read(arguments.folder), arguments.model)
     print(json.dumps(found, indent=1) if arguments.json else as_text(found))
 
 
 def _marginals(arguments: argparse.Namespace) -> None:
-    from _marginals import marginals  # noqa: PLC0415  learning libraries
+    from benchmarks.network.marginals import marginals  # noqa: PLC0415  learning libraries
 
     warnings.filterwarnings("ignore")
     print(json.dumps(marginals(arguments.data), indent=1))
 
 
 def _added(arguments: argparse.Namespace) -> None:
-    from _added import added  # noqa: PLC0415  learning libraries
+    from benchmarks.network.added import added  # noqa: PLC0415  learning libraries
 
     warnings.filterwarnings("ignore")
     print(json.dumps(added(arguments.opening, arguments.data), indent=1))
@@ -84,10 +84,7 @@ def _added(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run one of the commands."""
-    sys.path.insert(0, str(_HERE))
-    sys.path.append(str(_HERE.parent / "opening"))
-    sys.path.append(str(_HERE.parents[1]))
-    parser = argparse.ArgumentParser(prog="benchmarks/network", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks.network", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="fit what has not been fitted")

@@ -1,7 +1,7 @@
 """What the opening is worth: each member of its lists, their order, their weights, beside what else there was.
 
-    python benchmarks/opening run --data FOLDER [--cohorts ...] [--folder RUNS]
-    python benchmarks/opening show [--folder RUNS]
+    python -m benchmarks.opening run --data FOLDER [--cohorts ...] [--folder RUNS]
+    python -m benchmarks.opening show [--folder RUNS]
 
 A run fits every candidate on one split of one cohort (70 % to learn from) and keeps what it says; with them at hand
 lists and weights cost nothing. Runs are a few hundred megabytes and stay where they were made; what `show` says of them
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -61,7 +60,7 @@ _HERE = Path(__file__).parent
 
 
 def _measure(cohort: str, seed: int, data: Path, path: Path) -> str:
-    from _runs import Split, measure  # noqa: PLC0415  learning libraries
+    from benchmarks.opening.runs import Split, measure  # noqa: PLC0415  learning libraries
 
     warnings.filterwarnings("ignore")
     kept = Split.load(path) if path.exists() else None
@@ -86,15 +85,14 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> None:
-    from _lists import figures, read  # noqa: PLC0415  learning libraries
+    from benchmarks.opening.lists import figures, read  # noqa: PLC0415  learning libraries
 
     print(json.dumps(figures(read(arguments.folder)), indent=1))
 
 
 def main() -> None:
     """Run one of the commands."""
-    sys.path.insert(0, str(_HERE))
-    parser = argparse.ArgumentParser(prog="benchmarks/opening", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks.opening", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="fit what has not been fitted")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 
@@ -38,9 +39,13 @@ def test_a_locked_table_stops_neither_the_server_nor_those_who_ask_for_another(
         locking.execute(text("LOCK TABLE search IN ACCESS EXCLUSIVE MODE"))
         for thread in crowd:
             thread.start()
+        alive = []
         while polls == [] and any(thread.is_alive() for thread in crowd):
             status, seconds = timed("/livez")
-            assert (status, seconds < AT_ONCE_S) == (200, True), seconds
+            assert status == 200
+            alive.append(seconds)
+        # One may have had no processor for a while; a server that waits would answer one at most before the first poll.
+        assert statistics.median(alive) < AT_ONCE_S, alive
         status, seconds = timed("/v1/cohorts")
         assert status in {200, 503}
         assert seconds < SOON_S

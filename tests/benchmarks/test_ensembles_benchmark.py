@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,21 +11,14 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-ROOM = Path(__file__).parents[2] / "benchmarks" / "ensembles"
-Part = Callable[[str], ModuleType]
+from benchmarks.ensembles import coverage, coverage_figures, lines, outer, outer_figures, simulated
+
 METHODS = ("delivered", "rule/greedy", "simple", "lightgbm", "best_single")
 
 
-@pytest.fixture
-def part(monkeypatch: pytest.MonkeyPatch) -> Part:
-    """A module of the benchmark by its name."""
-    monkeypatch.syspath_prepend(str(ROOM))
-    return importlib.import_module
-
-
 @pytest.mark.parametrize("truth", ["logistic", "interaction", "threshold", "rare"])
-def test_simulated_patients_have_the_event_rate_and_the_risks_that_are_told(part: Part, truth: str) -> None:
-    nature = part("_simulated").Nature(truth, 3)
+def test_simulated_patients_have_the_event_rate_and_the_risks_that_are_told(truth: str) -> None:
+    nature = simulated.Nature(truth, 3)
     cohort, p = nature.cohort(20_000, np.random.default_rng(0))
     rate = 0.08 if truth == "rare" else 0.35
     assert p.mean() == pytest.approx(rate, abs=0.01)
@@ -42,16 +32,16 @@ def test_simulated_patients_have_the_event_rate_and_the_risks_that_are_told(part
     np.testing.assert_array_equal(nature.risks(cohort.X[:5]), p[:5])
 
 
-def test_any_twenty_cohorts_in_a_row_are_of_every_truth_and_size(part: Part) -> None:
-    design = part("_coverage").design
+def test_any_twenty_cohorts_in_a_row_are_of_every_truth_and_size() -> None:
+    design = coverage.design
     assert len({design(number) for number in range(180, 200)}) == 20
 
 
-def test_the_true_auc_is_that_of_outcomes_drawn_by_the_risks(part: Part) -> None:
+def test_the_true_auc_is_that_of_outcomes_drawn_by_the_risks() -> None:
     rng = np.random.default_rng(0)
     p = expit(rng.normal(-0.5, 1, 50))
     q = p + rng.normal(0, 0.05, 50).round(2)
-    found = part("_coverage").true_auc(p, q)
+    found = coverage.true_auc(p, q)
     many = np.repeat(np.arange(50), 4000)
     y = rng.random(len(many)) < p[many]
     assert found == pytest.approx(roc_auc_score(y, q[many]), abs=0.01)  # standard error .0013
@@ -60,11 +50,11 @@ def test_the_true_auc_is_that_of_outcomes_drawn_by_the_risks(part: Part) -> None
     assert found == pytest.approx(float((above * pairs).sum() / pairs.sum()), abs=1e-12)
 
 
-def test_a_line_that_was_broken_off_is_measured_again(part: Part, tmp_path: Path) -> None:
+def test_a_line_that_was_broken_off_is_measured_again(tmp_path: Path) -> None:
     file = tmp_path / "shards.jsonl"
     file.write_text('\n{"number": 0}\n{"number": 1}\n{"numb', encoding="utf-8")
-    assert [row["number"] for row in part("_lines").read(file)] == [0, 1]
-    assert part("_lines").read(tmp_path / "absent.jsonl") == []
+    assert [row["number"] for row in lines.read(file)] == [0, 1]
+    assert lines.read(tmp_path / "absent.jsonl") == []
 
 
 def coverage_row(number: int, **changes: Any) -> dict[str, Any]:
@@ -76,10 +66,10 @@ def coverage_row(number: int, **changes: Any) -> dict[str, Any]:
     return {**row, **changes}
 
 
-def test_figures_of_coverage(part: Part) -> None:
+def test_figures_of_coverage() -> None:
     rows = [coverage_row(i) for i in range(8)]
     rows += [coverage_row(8, true_auc=0.8), coverage_row(9, covered=None, truth="logistic")]
-    figures = part("_coverage_figures").coverage_figures(rows)
+    figures = coverage_figures.coverage_figures(rows)
     score = figures["score"]
     assert (score["n"], score["covered"], score["above"], score["below"]) == (10, 0.9, 1, 0)
     assert score["covered_lower"] == pytest.approx(0.555, abs=1e-4)  # R: binom.test(9, 10)
@@ -91,7 +81,7 @@ def test_figures_of_coverage(part: Part) -> None:
     assert figures["by_truth"]["logistic"]["patient_intervals"] == {"n": 0, "without": 1}
     assert figures["time"]["most_total_over_budget"] == 0.9
     assert json.loads(json.dumps(figures)) == figures
-    assert part("_coverage_figures").coverage_figures([]) == {"cohorts": 0}
+    assert coverage_figures.coverage_figures([]) == {"cohorts": 0}
 
 
 def shard(cohort: str, fold: int, noise: dict[str, float], seed: int) -> dict[str, Any]:
@@ -107,10 +97,10 @@ def shard(cohort: str, fold: int, noise: dict[str, float], seed: int) -> dict[st
     }  # fmt: skip
 
 
-def test_figures_of_the_outer_folds(part: Part) -> None:
+def test_figures_of_the_outer_folds() -> None:
     worse = {"simple": 1.0, "lightgbm": 2.0, "best_single": 1.5, "rule/greedy": 0.0}
     shards = [shard(name, fold, worse, seed) for seed, name in enumerate("abc") for fold in range(10)]
-    figures = part("_outer_figures").outer_figures(shards)
+    figures = outer_figures.outer_figures(shards)
     assert figures["best_of_three"] == "simple"
     by_hand = [
         np.mean(
@@ -134,25 +124,25 @@ def test_figures_of_the_outer_folds(part: Part) -> None:
     assert json.loads(json.dumps(figures)) == figures
 
 
-def test_a_cohort_on_which_the_ensemble_is_worse_is_flagged(part: Part) -> None:
+def test_a_cohort_on_which_the_ensemble_is_worse_is_flagged() -> None:
     shards = [shard("good", fold, {"simple": 1.0}, 0) for fold in range(10)]
     shards += [shard("bad", fold, {"delivered": 3.0}, 1) for fold in range(10)]
-    figures = part("_outer_figures").outer_figures(shards)
+    figures = outer_figures.outer_figures(shards)
     assert figures["flagged"] == ["bad"]
 
 
-def test_the_corrected_t_is_that_of_nadeau_and_bengio(part: Part) -> None:
+def test_the_corrected_t_is_that_of_nadeau_and_bengio() -> None:
     shards = [shard("a", fold, {"simple": 1.0}, 0) for fold in range(10)]
-    found = part("_outer_figures")._corrected_t(shards, "simple")
+    found = outer_figures._corrected_t(shards, "simple")
     d = [roc_auc_score(s["y"], s["risks"]["delivered"]) - roc_auc_score(s["y"], s["risks"]["simple"]) for s in shards]
     error = np.sqrt((1 / 10 + 120 / 480) * np.var(d, ddof=1))
     assert found["upper"] - found["mean"] == pytest.approx(1.8331 * error, abs=2e-4)  # t of 9 degrees, .95
 
 
-def test_one_fold_is_no_cohort(part: Part) -> None:
-    assert part("_outer_figures").outer_figures([shard("a", 0, {}, 0)]) == {"shards": 1}
+def test_one_fold_is_no_cohort() -> None:
+    assert outer_figures.outer_figures([shard("a", 0, {}, 0)]) == {"shards": 1}
 
 
-def test_shards_go_round_the_cohorts(part: Part) -> None:
-    asked = part("_outer").shards(("a", "b"), 3)
+def test_shards_go_round_the_cohorts() -> None:
+    asked = outer.shards(("a", "b"), 3)
     assert [(s.cohort, s.fold) for s in asked] == [("a", 0), ("b", 0), ("a", 1), ("b", 1), ("a", 2), ("b", 2)]

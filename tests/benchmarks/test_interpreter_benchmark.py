@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 from autoprog.interpreter import Condition, EventRate, Rule, RuleSet, StratumProbability, explain, make_strata
-
-ROOM = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture
-def planted_rules(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOM))
-    return importlib.import_module("_planted_rules")
+from benchmarks.interpreter import cohorts, planted_rules
 
 
-@pytest.fixture
-def cohorts(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOM))
-    return importlib.import_module("_interpreter_cohorts")
-
-
-def test_the_recipe_is_kept(planted_rules: ModuleType) -> None:
+def test_the_recipe_is_kept() -> None:
     planted = planted_rules.plant(7, n=4000)
     X, r = planted.cohort.X, planted.risks > 0.5
     correlation = np.corrcoef(X.T)
@@ -40,7 +24,7 @@ def test_the_recipe_is_kept(planted_rules: ModuleType) -> None:
     assert np.mean(planted.rules.any(axis=0) != r) == pytest.approx(0.1, abs=0.02)
 
 
-def test_what_is_found_is_counted_by_the_patients_matched(planted_rules: ModuleType) -> None:
+def test_what_is_found_is_counted_by_the_patients_matched() -> None:
     planted = planted_rules.plant(3)
     strata = make_strata(planted.risks)
     none = RuleSet(strata, (), "")
@@ -52,7 +36,7 @@ def test_what_is_found_is_counted_by_the_patients_matched(planted_rules: ModuleT
     assert planted_rules.found(planted, RuleSet(strata, (lower,), "")) == (0, 0, 0)
 
 
-def test_most_planted_rules_are_found_and_few_others(planted_rules: ModuleType) -> None:
+def test_most_planted_rules_are_found_and_few_others() -> None:
     # Other seeds than the benchmark's, which recovers nine in ten.
     recovered, false, shown = np.sum([planted_rules.recovered(seed) for seed in range(2000, 2003)], axis=0)
     assert recovered >= 11
@@ -60,7 +44,7 @@ def test_most_planted_rules_are_found_and_few_others(planted_rules: ModuleType) 
     assert shown >= 11
 
 
-def test_rules_on_cleveland_point_where_medicine_says(cohorts: ModuleType) -> None:
+def test_rules_on_cleveland_point_where_medicine_says() -> None:
     cohort = cohorts.load("cleveland")
     risks = cohorts.out_of_fold_risks(cohort, "logistic")
     told = [
@@ -72,7 +56,7 @@ def test_rules_on_cleveland_point_where_medicine_says(cohorts: ModuleType) -> No
     assert False not in told
 
 
-def test_a_condition_against_what_is_known_is_told(cohorts: ModuleType) -> None:
+def test_a_condition_against_what_is_known_is_told() -> None:
     probability, rate = StratumProbability(0.5, 0.4, 0.6), EventRate(0.5, 0.4, 0.6, 10)
     conditions = (Condition("age", "<", 50.0), Condition("thalach", "<", 140.0), Condition("restecg", "=", "2"))
     rule = Rule(conditions, "high", probability, rate, 0.1, 0.5, 2.0)
@@ -80,7 +64,7 @@ def test_a_condition_against_what_is_known_is_told(cohorts: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("name", ["cleveland", "pima_missing", "framingham_chd"])
-def test_the_directions_name_features_and_levels_that_exist(cohorts: ModuleType, name: str) -> None:
+def test_the_directions_name_features_and_levels_that_exist(name: str) -> None:
     features = {feature.name: feature for feature in cohorts.load(name).features}
     known = [key for key in cohorts._directions() if key[0] == name]
     assert {feature for _, feature, _ in known} <= set(features)

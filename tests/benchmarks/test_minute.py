@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 
-ROOM = Path(__file__).parents[2] / "benchmarks" / "minute"
-
-
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOM))
-    return importlib.import_module("_ranks")
+from benchmarks.minute.ranks import table
 
 
 def row(peer: str, cohort: str, seed: int, auc: float | None) -> dict[str, object]:
@@ -22,12 +12,12 @@ def row(peer: str, cohort: str, seed: int, auc: float | None) -> dict[str, objec
     return {"peer": peer, "cohort": cohort, "seed": seed, **told}
 
 
-def test_ranks_and_differences_of_a_table_by_hand(figures: ModuleType) -> None:
+def test_ranks_and_differences_of_a_table_by_hand() -> None:
     """Of a the one is better by .1 and .3, of b equal; of c the other failed, of d nobody knows the one."""
     rows = [row("one", "a", 0, 0.8), row("other", "a", 0, 0.7), row("one", "a", 1, 0.8), row("other", "a", 1, 0.5)]
     rows += [row("one", "b", 0, 0.6), row("other", "b", 0, 0.6), row("one", "c", 0, 0.5), row("other", "c", 0, None)]
     rows += [row("other", "d", 0, 0.9)]
-    found = figures.table(rows)
+    found = table(rows)
     assert (found["runs"], found["cohorts"]) == (4, 3)
     assert found["failed"] == {"one": 0, "other": 1}
     for ranks in found["mean_rank"].values():

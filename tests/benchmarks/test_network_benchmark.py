@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-Part = Callable[[str], ModuleType]
-
-
-@pytest.fixture
-def part(monkeypatch: pytest.MonkeyPatch) -> Part:
-    """A module of the benchmark by its name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS / "opening"))
-    monkeypatch.syspath_prepend(str(BENCHMARKS / "network"))
-    return importlib.import_module
+from benchmarks.network import figures, marginals, models, tasks
 
 
 @pytest.fixture
@@ -43,12 +31,12 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_marginals_of_a_table_are_those_it_was_made_with(part: Part) -> None:
+def test_marginals_of_a_table_are_those_it_was_made_with() -> None:
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.integers(2, size=4_000), rng.normal(size=(4_000, 2)), rng.lognormal(size=4_000)])
     y = (rng.random(4_000) < 0.3).astype(np.int64)
     X[:800, 1] = np.nan
-    told = part("_marginals")._told(X, y)
+    told = marginals._told(X, y)
     assert told["patients"] == 4_000
     assert told["share of columns with two values"] == 0.25
     assert told["share of columns with more than 20"] == 0.75
@@ -72,8 +60,7 @@ class Constant:
         return F
 
 
-def test_risks_are_of_fits_to_other_patients_and_are_kept(part: Part, data: Path, tmp_path: Path) -> None:
-    tasks, models = part("_tasks"), part("_models")
+def test_risks_are_of_fits_to_other_patients_and_are_kept(data: Path, tmp_path: Path) -> None:
     task = tasks.load("one", data)
     answer = task.ask(models.Imported(LogisticRegression), 1)
     answer.save(tmp_path / "model" / "one-1.npz")
@@ -88,8 +75,7 @@ def test_risks_are_of_fits_to_other_patients_and_are_kept(part: Part, data: Path
         np.testing.assert_allclose(kept.risks[new], expected, atol=1e-5)
 
 
-def test_models_take_the_outcomes_that_they_are_for(part: Part, data: Path) -> None:
-    tasks, models = part("_tasks"), part("_models")
+def test_models_take_the_outcomes_that_they_are_for(data: Path) -> None:
     binary, competing = (tasks.load(name, data).cohort for name in ("one", "two"))
     takers = {name for name, model in models.MODELS.items() if model.takes(competing)}
     assert takers == {"fine_gray", "cause_specific", "prior_network"}
@@ -98,16 +84,14 @@ def test_models_take_the_outcomes_that_they_are_for(part: Part, data: Path) -> N
     assert not models.Imported(Constant).takes(binary)
 
 
-def test_incidence_of_an_imported_model_is_that_of_the_first_cause(part: Part, data: Path) -> None:
-    tasks, models = part("_tasks"), part("_models")
+def test_incidence_of_an_imported_model_is_that_of_the_first_cause(data: Path) -> None:
     answer = tasks.load("two", data).ask(models.Imported(Constant), 0)
     assert answer.risks.shape == (300, len(answer.times))
     np.testing.assert_allclose(answer.risks[0], np.linspace(0.1, 0.4, 10), rtol=1e-6)
 
 
-def test_wins_and_differences_of_a_table_by_hand(part: Part) -> None:
+def test_wins_and_differences_of_a_table_by_hand() -> None:
     """The model is below ridge by .1 and .3, and below both in one cohort of two; the third has no boosting yet."""
-    figures = part("_figures")
 
     def told(loss: float) -> dict[str, float]:
         return {"log_loss": loss, "auc": 1 - loss, "brier": loss / 2, "seconds": 1.0}

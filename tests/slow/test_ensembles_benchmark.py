@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments: str, shards: Path) -> str:
-    command = [sys.executable, str(ROOT / "benchmarks" / "ensembles"), *arguments, "--shards", str(shards)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, "-m", "benchmarks.ensembles", *arguments, "--shards", str(shards)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.slow

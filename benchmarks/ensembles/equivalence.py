@@ -19,9 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _coverage import design
-from _lines import read
-from _simulated import Nature
 from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
@@ -43,6 +40,9 @@ from autoprog.validation import (
     fit_recalibration,
     recalibration_covariance,
 )
+from benchmarks.ensembles.coverage import design
+from benchmarks.ensembles.lines import read
+from benchmarks.ensembles.simulated import Nature
 
 COHORTS, REFITS, LEARNT = 60, 20, (5, 10, 20)
 

@@ -1,4 +1,4 @@
-"""What `benchmarks/evaluation.py` says of its records, and racing replayed over the rival's fold scores.
+"""What `benchmarks/evaluation` says of its records, and racing replayed over the rival's fold scores.
 
 n        configurations
 J        folds of all repeats
@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from _evaluation_variants import RIVAL, VARIANTS
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.performance import Metric, make_metric
 from autoprog.search.loop import BATCHES_UNDER_WAY
 from autoprog.space import Configuration
+from benchmarks.evaluation.variants import RIVAL, VARIANTS
 
 Shard = Mapping[str, Any]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _tasks import GROUPS, SEEDS, Answer
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from autoprog.survival import censoring_survival, cumulative_dynamic_auc, integrated_brier
+from benchmarks.network.tasks import GROUPS, SEEDS, Answer
 
 RIVALS = {
     "binary": ("ridge", "boosting"),

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from autoprog.cohort import Cohort, cleveland, parse_spec, read_cohort
 from autoprog.interpreter import Condition, Rule
 
-_DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
+_DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
 
 UNITS = {
     "pima_missing": {"glucose": "mg/dL", "bp": "mm Hg", "bmi": "kg/m2", "age": "years", "skin": "mm"},

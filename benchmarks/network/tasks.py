@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from _runs import table
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
@@ -21,6 +20,7 @@ from autoprog import Survival
 from autoprog.cohort import Cohort
 from autoprog.estimator.tables import binary_cohort, survival_cohort
 from autoprog.space.design_matrix import DesignMatrix
+from benchmarks.opening.runs import table
 
 BINARY = (
     "birthwt",

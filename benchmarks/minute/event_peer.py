@@ -1,6 +1,6 @@
 """Fits one peer to event times, in a process of its own, and writes its risks of the other patients to a file.
 
-python _event_peer.py PEER COHORT SEED BUDGET_SECONDS DATA_FOLDER FILE
+python event_peer.py PEER COHORT SEED BUDGET_SECONDS DATA_FOLDER FILE
 
 With competing causes a peer that knows of none is fitted to each cause, the others as censored, and what it says of
 their hazards is joined: F_1(t) = sum of S(s-) dH_1(s) over s up to t, with S = exp(-H_1 - H_2).

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _laboratory import Laboratory, Search, laboratory
 from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -34,6 +33,7 @@ from autoprog.search.tasks import fit
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.validation import fit_recalibration
 from autoprog.work import Call, CallLimits, CallStatus
+from benchmarks.ensembles.laboratory import Laboratory, Search, laboratory
 from training.prior.cohorts import load
 
 COHORTS = (

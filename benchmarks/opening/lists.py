@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _runs import Split
 from numpy.typing import NDArray
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
@@ -27,6 +26,7 @@ from autoprog.performance import METRICS
 from autoprog.search.opening import names_for
 from autoprog.space import Configuration, Step, TableShape
 from autoprog.validation import shrunk_recalibration
+from benchmarks.opening.runs import Split
 
 RULES: tuple[EnsembleName, ...] = ("blend", "pseudo_bma", "linear_pool", "greedy", "stacking")
 SIZES = {"few": (0, 350), "some": (350, 2_000), "many": (2_000, 10**9)}

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _candidates import candidates_for
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegressionCV
@@ -24,6 +23,7 @@ from autoprog.evaluation import Plan, cross_validate, fit_pipeline
 from autoprog.search.planning import plan_for, plan_search
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Space
+from benchmarks.opening.candidates import candidates_for
 
 TEST_SHARE, MAX_PATIENTS = 0.3, 12_000
 

@@ -1,4 +1,4 @@
-"""The ways to evaluate a list of configurations that `benchmarks/evaluation.py` compares, and what each records.
+"""The ways to evaluate a list of configurations that `benchmarks/evaluation` compares, and what each records.
 
 Children import this module by its name for the functions that replace the search's own: they do the same, and measure
 what the shared prefixes save.

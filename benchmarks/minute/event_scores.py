@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from _event_peer import load, split
 from numpy.typing import NDArray
 
 from autoprog import Survival
 from autoprog.estimator.tables import survival_cohort
 from autoprog.performance import ScoringContext, make_event_metric
+from benchmarks.minute.event_peer import load, split
 
 MEASURES = {"uno_c": "uno_c", "brier": "integrated_brier"}
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _tasks import BINARY, Task, load
 from numpy.typing import NDArray
 from scipy.stats import skew
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.network.tasks import BINARY, Task, load
 from training.network.batches import draw_extent, draw_patients
 from training.network.encoding import Regressions, binary_scores, encode_cells
 

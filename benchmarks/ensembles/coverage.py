@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _laboratory import Laboratory, Search, laboratory
-from _lines import read
-from _simulated import SIZES, TRUTHS, Nature
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from autoprog.cohort import TimeToEvent
 from autoprog.model import PrognosticModel
+from benchmarks.ensembles.laboratory import Laboratory, Search, laboratory
+from benchmarks.ensembles.lines import read
+from benchmarks.ensembles.simulated import SIZES, TRUTHS, Nature
 
 COHORTS, TIME_S = 200, 10.0
 # Of the intervals of patients' risks, which need longer searches.

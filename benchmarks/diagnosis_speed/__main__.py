@@ -5,7 +5,7 @@ NumPy as one writes it down, and as it does it best.
 Seconds of the processor, the least of several runs for a tree, the median for the first query of a session with nothing
 remembered. Memory is the peak of a process that does nothing else, libraries included. Prints JSON.
 
-    python benchmarks/diagnosis_speed.py
+    python -m benchmarks.diagnosis_speed
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MILLION = {"objects": 1_000_000, "queries": 1_000, "density": 0.5, "repeats": 5,
 def measured(case: dict[str, Any]) -> dict[str, Any]:
     """The figures of one case, run by itself on one thread."""
     case = {"seed": SEED, "density": 0.5, **case}
-    script = Path(__file__).parent / "_diagnosis_case.py"
+    script = Path(__file__).parent / "case.py"
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     done = subprocess.run(
         [sys.executable, str(script), json.dumps(case)], env={**os.environ, **threads}, capture_output=True, check=True

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from _laboratory import Laboratory, laboratory
+from benchmarks.ensembles.laboratory import Laboratory, laboratory
 
 Shard = tuple[str, int]  # a cohort, and one of its folds
 

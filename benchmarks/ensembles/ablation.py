@@ -30,9 +30,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _events import load as load_events
-from _laboratory import Laboratory, Search
-from _lines import Shard, write_missing
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
@@ -48,6 +45,9 @@ from autoprog.search.tasks import fit
 from autoprog.space import Configuration
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.work import Call, CallLimits, CallStatus
+from benchmarks.ensembles.events import load as load_events
+from benchmarks.ensembles.laboratory import Laboratory, Search
+from benchmarks.ensembles.lines import Shard, write_missing
 from benchmarks.optimizer.methods import METHODS
 from benchmarks.optimizer.problem import Problem
 from training.prior.cohorts import family_of, whole

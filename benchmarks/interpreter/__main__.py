@@ -1,6 +1,6 @@
 """Whether the rules find what was planted, tell the model's strata as a tree does, and come in time.
 
-    python benchmarks/interpreter.py [--part planted|fidelity|large] [--seeds 100]
+    python -m benchmarks.interpreter [--part planted|fidelity|large] [--seeds 100]
 
 planted: seeds 0 to 99 of `_planted_rules`; bars: 90 % of the planted rules recovered, 10 % of the rules of the upper
 stratum false; those of the lower one are not counted.
@@ -22,8 +22,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from _interpreter_cohorts import COHORTS, MODELS, agrees, load, out_of_fold_risks
-from _planted_rules import N_RULES, recovered
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import cohen_kappa_score
 from sklearn.tree import DecisionTreeClassifier
@@ -32,6 +30,8 @@ from threadpoolctl import threadpool_limits
 from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.interpreter import explain, make_strata, stratum_indices
 from autoprog.interpreter.selection import hold_out
+from benchmarks.interpreter.cohorts import COHORTS, MODELS, agrees, load, out_of_fold_risks
+from benchmarks.interpreter.planted_rules import N_RULES, recovered
 
 SPLITS = 10
 PATIENTS, FEATURES = 70_000, 50

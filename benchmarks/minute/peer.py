@@ -1,6 +1,6 @@
 """Fits one peer on one cohort, in that peer's own environment, and prints one line: RESULT and JSON.
 
-python _peer.py PEER COHORT SEED BUDGET_SECONDS DATA_FOLDER
+python peer.py PEER COHORT SEED BUDGET_SECONDS DATA_FOLDER
 """
 
 # ruff: noqa: PLC0415  each peer has only its own libraries

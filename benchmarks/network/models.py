@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from _tasks import Fold, Model
 from lightgbm import LGBMClassifier, early_stopping
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
@@ -23,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan, fit_pipeline
 from autoprog.space import Configuration, Step
+from benchmarks.network.tasks import Fold, Model
 
 INNER_FOLDS = 5
 PENALTIES = np.logspace(-5, 3, 33)

@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _laboratory import Laboratory
-from _lines import Shard, write_missing
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
@@ -37,6 +35,8 @@ from autoprog.performance import Metric, ScoringContext, make_event_metric
 from autoprog.space import Configuration, Step
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.survival import NoPairError
+from benchmarks.ensembles.laboratory import Laboratory
+from benchmarks.ensembles.lines import Shard, write_missing
 
 SURVIVAL = ("whas500", "gbsg2", "veteran", "lung", "metabric", "actg320", "colon", "flchain")
 COMPETING = ("mgus2", "framingham_cr", "pbc_cr", "bmt137")

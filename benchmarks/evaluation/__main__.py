@@ -1,6 +1,6 @@
 """How many configurations that are worth having are evaluated a minute, against `cross_val_score` one after another.
 
-    python benchmarks/evaluation.py [--cohorts hepatitis ckd] [--configurations 20 --shards FOLDER]
+    python -m benchmarks.evaluation [--cohorts hepatitis ckd] [--configurations 20 --shards FOLDER]
 
 On each of four cohorts 200 random configurations of the whole space, the same for all, are evaluated on the folds of a
 default search by
@@ -35,8 +35,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _evaluation_figures import BATCH_SIZES, figures_of, replay
-from _evaluation_variants import RIVAL, SLOTS, VARIANTS, Task, run_rival, run_variant
 
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.evaluation import Plan
@@ -45,6 +43,8 @@ from autoprog.search.ports import CohortRef
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Space
 from autoprog.work import CallLimits
+from benchmarks.evaluation.figures import BATCH_SIZES, figures_of, replay
+from benchmarks.evaluation.variants import RIVAL, SLOTS, VARIANTS, Task, run_rival, run_variant
 from tests.cohorts import real_cohort
 
 COHORTS = ("pima_missing", "hepatitis", "ckd", "cleveland")
@@ -53,7 +53,7 @@ LIMIT_S = 10.0
 BATCH_SIZE = SearchSettings().batch_size
 BAR, MAX_TOP_RACED_OUT = 3.0, 0.05
 SEED = 0
-SHARDS = Path(__file__).parent / "results" / "evaluation"
+SHARDS = Path(__file__).parents[1] / "results" / "evaluation"
 
 
 def task_of(name: str, n: int, folder: Path) -> Task:

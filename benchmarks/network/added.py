@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _lists import MEASURES, Cohorts, listed, model_of, scores
-from _models import network
-from _runs import Split, divide
-from _tasks import BINARY, Fold
+
+from benchmarks.network.models import network
+from benchmarks.network.tasks import BINARY, Fold
+from benchmarks.opening.lists import MEASURES, Cohorts, listed, model_of, scores
+from benchmarks.opening.runs import Split, divide
 
 _NAME = "prior_network"
 
