@@ -13,9 +13,21 @@ from distributed.security import Security
 
 from autoprog.engine.cluster.transport import PeerBytes, RefusedMessageError, RemoteError, guarded_address
 
+MOST_SLOTS_OF_A_WORKER, MOST_SLOTS = 1024, 65_536
+"""What a worker, and all of them, may claim: a search plans its batches and its time by their number."""
+
 
 class LostTaskError(Exception):
     """No worker ran a task to its end."""
+
+
+def slots_of(threads: object) -> int:
+    """Count the calls that run at once in what a scheduler says of its workers; raises RemoteError."""
+    if not isinstance(threads, dict) or not all(type(number) is int for number in threads.values()):
+        raise RemoteError("the scheduler does not say how many calls run at once")
+    if any(number < 0 for number in threads.values()):
+        raise RemoteError("a worker claims fewer slots than none")
+    return min(sum(min(number, MOST_SLOTS_OF_A_WORKER) for number in threads.values()), MOST_SLOTS)
 
 
 class CallClient(Client):  # type: ignore[misc]
@@ -70,9 +82,7 @@ class CallClient(Client):  # type: ignore[misc]
         """Count the calls that workers run at once; raises OSError without an answer within `answer_s`."""
         with self.losses():
             threads = self.sync(self.scheduler.ncores, callback_timeout=answer_s)
-        if not isinstance(threads, dict) or not all(type(number) is int for number in threads.values()):
-            raise RemoteError("the scheduler does not say how many calls run at once")
-        return sum(threads.values())
+        return slots_of(threads)
 
     def fetch(self, future: Future, answer_s: float) -> bytes | None:
         """Fetch what a finished task returned, as bytes; None if it was lost. Raises OSError, RefusedMessageError."""
