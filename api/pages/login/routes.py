@@ -7,6 +7,7 @@ from hmac import compare_digest
 from http import HTTPStatus
 from typing import Annotated
 
+import structlog
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
@@ -22,6 +23,7 @@ from autoprog.storage.repositories import BrowserSessionRepository, KeyRepositor
 from autoprog.storage.repositories.browser_sessions import IDLE, LIFE
 
 router = APIRouter()
+_log = structlog.get_logger("api")
 
 _MAX_KEY = 300
 _MAX_ANSWER = 4_000
@@ -74,7 +76,11 @@ def go_to_provider(
     """Send the browser to the identity provider, with the secrets of this log-in in a cookie."""
     provider = _provider(context)
     sign_on = SignOn.begin(local_path(place))
-    page = _go(provider.login_address(sign_on, _return_address(request)))
+    try:
+        address = provider.login_address(sign_on, _return_address(request))
+    except ProviderUnavailableError as error:
+        return _unreachable(request, context, place, error)
+    page = _go(address)
     # The provider sends the browser back from its own site, and a strict cookie would not come along.
     _set_cookie(page, request, _sign_on_cookie(request), sign_on.to_cookie(), _SIGN_ON_LIFE, strict=False)
     return page
@@ -96,11 +102,15 @@ def return_from_provider(
         count_failure(request, context)
         page = _page(request, context, "/" if sign_on is None else sign_on.place, was_refused=True)
     else:
-        principal, token = _signed_on(context, provider, code, sign_on, request)
-        request.state.principal = principal
-        # A page that leads on, not a redirect: with one the browser would keep back the strict cookie of the session.
-        page = render(request, "login/return.html", place=sign_on.place)
-        _set_cookie(page, request, cookie_name(request), token, IDLE, strict=True)
+        try:
+            principal, token = _signed_on(context, provider, code, sign_on, request)
+        except ProviderUnavailableError as error:
+            page = _unreachable(request, context, sign_on.place, error)
+        else:
+            request.state.principal = principal
+            # A page that leads on, not a redirect: with one the browser would keep back the session's strict cookie.
+            page = render(request, "login/return.html", place=sign_on.place)
+            _set_cookie(page, request, cookie_name(request), token, IDLE, strict=True)
     page.delete_cookie(_sign_on_cookie(request), httponly=True, samesite="lax", secure=request.url.scheme == "https")
     return page
 
@@ -164,16 +174,30 @@ def _sign_on_cookie(request: Request) -> str:
     return "__Host-sign-on" if request.url.scheme == "https" else "sign-on"
 
 
+def _unreachable(request: Request, context: Context, place: str, error: ProviderUnavailableError) -> Response:
+    """Offer the other way to log in; what the provider did is for who runs the server."""
+    _log.warning("provider unavailable", reason=str(error))
+    return _page(request, context, place, status=HTTPStatus.SERVICE_UNAVAILABLE, is_unreachable=True)
+
+
 def _page(
-    request: Request, context: Context, place: str, *, is_wrong: bool = False, was_refused: bool = False
+    request: Request,
+    context: Context,
+    place: str,
+    *,
+    status: HTTPStatus = HTTPStatus.OK,
+    is_wrong: bool = False,
+    was_refused: bool = False,
+    is_unreachable: bool = False,
 ) -> Response:
     return render(
         request,
         "login/login.html",
-        status=HTTPStatus.UNAUTHORIZED if is_wrong or was_refused else HTTPStatus.OK,
+        status=HTTPStatus.UNAUTHORIZED if is_wrong or was_refused else status,
         place=local_path(place),
         is_wrong=is_wrong,
         was_refused=was_refused,
+        is_unreachable=is_unreachable,
         has_provider=context.identity_provider is not None,
     )
 

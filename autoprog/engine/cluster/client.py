@@ -25,9 +25,10 @@ def slots_of(threads: object) -> int:
     """Count the calls that run at once in what a scheduler says of its workers; raises RemoteError."""
     if not isinstance(threads, dict) or not all(type(number) is int for number in threads.values()):
         raise RemoteError("the scheduler does not say how many calls run at once")
-    if any(number < 0 for number in threads.values()):
+    claimed: list[int] = list(threads.values())
+    if any(number < 0 for number in claimed):
         raise RemoteError("a worker claims fewer slots than none")
-    return min(sum(min(number, MOST_SLOTS_OF_A_WORKER) for number in threads.values()), MOST_SLOTS)
+    return min(sum(min(number, MOST_SLOTS_OF_A_WORKER) for number in claimed), MOST_SLOTS)
 
 
 class CallClient(Client):  # type: ignore[misc]
