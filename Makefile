@@ -125,6 +125,7 @@ fuzz: install
 	@test -d build/fuzz/atheris || $(VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps \
 		--target build/fuzz/atheris 'atheris>=3.0,<4'
 	PYTHONPATH=build/fuzz/atheris $(VENV)/bin/python -m tests.drills.fuzz $(FUZZ)
+	$(VENV)/bin/python -m tests.drills.damaged
 
 load: install
 	$(VENV)/bin/python -m tests.drills.load --postgres "$$AUTOPROG_TEST_POSTGRES" $(LOAD)

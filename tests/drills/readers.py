@@ -120,7 +120,7 @@ def _read_and_store(data: bytes, spec: CohortSpec) -> None:
     assert to_parquet(from_parquet(stored)) == stored
 
 
-def _describe(data: bytes) -> None:
+def describe(data: bytes) -> None:
     if not refused(lambda: file_faults(data)):
         refused(lambda: guess_outcome(describe_file(data, ReadLimits()).columns))
 
@@ -143,7 +143,7 @@ def read_csv(data: bytes) -> None:
         return
     specs = _specs()
     if (way := way % (len(specs) + 1)) == len(specs):
-        _describe(content)
+        describe(content)
     else:
         refused(lambda: _read_and_store(content, specs[way]))
 
@@ -157,7 +157,7 @@ def _read_parquet(way: int, content: bytes) -> None:
     specs = _specs()
     ways: tuple[Callable[[], object], ...] = (
         *(functools.partial(_read_and_store, content, spec) for spec in specs),
-        lambda: _describe(content),
+        lambda: describe(content),
         lambda: _read_stored(content),
         lambda: _read_matrix(b'{"name": "m"}', content),
     )
