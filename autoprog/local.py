@@ -173,8 +173,8 @@ def _print_cohort(context: Context, search: SearchDocument, console: Console) ->
 
 def _advice(context: Context, search: SearchDocument) -> str:
     with context.database.session(read_only=True) as session:
-        rows = EvaluationRepository(session).list_all(context.local_owner_id, search.id, sort="score")
-        return ", or ".join(_ADVICE[remedy] for remedy, _ in find_remedies(row.status for row in rows))
+        counts = EvaluationRepository(session).count_by_status(context.local_owner_id, search.id)
+        return ", or ".join(_ADVICE[remedy] for remedy, _ in find_remedies(counts))
 
 
 def _print_result(context: Context, search: SearchDocument, console: Console) -> None:

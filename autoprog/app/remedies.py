@@ -1,16 +1,15 @@
-"""What may help a search that ended without a model, by how its evaluations ended."""
+"""Choose what may help after a search without a model, by how its evaluations ended."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from enum import StrEnum
 
 from autoprog.evaluation import Status
 
 
 class Remedy(StrEnum):
-    """What a user can change; the word for it is each surface's own."""
+    """What a user can change. Pages and commands have their own sentences for it."""
 
     TIME = "time"  # nothing came to its end, or took longer than an evaluation may
     MEMORY = "memory"  # more than an evaluation may use
@@ -26,18 +25,18 @@ _BY_STATUS = {
 }
 
 
-def find_remedies(statuses: Iterable[str]) -> tuple[tuple[Remedy, int], ...]:
+def find_remedies(counts: Mapping[str, int]) -> tuple[tuple[Remedy, int], ...]:
     """Find what may help, with how many evaluations ask for it, most first.
 
     Parameters
     ----------
-    statuses : iterable of str
-        How the evaluations of the search ended, values of `Status`.
+    counts : mapping of str to int
+        Number of evaluations by how they ended, a value of `Status`.
 
     Returns
     -------
     remedies : tuple of (Remedy, int)
         More time, asked for by 0, if no evaluation came to an end of its own.
     """
-    asking = Counter(_BY_STATUS[Status(status)] for status in statuses if Status(status) in _BY_STATUS)
-    return tuple(asking.most_common()) or ((Remedy.TIME, 0),)
+    asking = [(remedy, counts[status]) for status, remedy in _BY_STATUS.items() if counts.get(status)]
+    return tuple(sorted(asking, key=lambda each: -each[1])) or ((Remedy.TIME, 0),)

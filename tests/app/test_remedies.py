@@ -22,9 +22,9 @@ ADVICE = {
 
 
 def test_remedies_are_those_that_most_evaluations_ask_for() -> None:
-    ended = [Status.CRASHED, Status.TIMEOUT, Status.TIMEOUT, Status.CANCELLED, Status.RACED_OUT]
-    assert find_remedies(ended) == ((Remedy.TIME, 2), (Remedy.MACHINE, 1))
-    assert find_remedies([]) == find_remedies([Status.CANCELLED]) == ((Remedy.TIME, 0),)
+    ended = {"crashed": 2, "timeout": 1, "cancelled": 3, "raced_out": 1}
+    assert find_remedies(ended) == ((Remedy.MACHINE, 2), (Remedy.TIME, 1))
+    assert find_remedies({}) == find_remedies({"cancelled": 3}) == ((Remedy.TIME, 0),)
 
 
 @pytest.mark.parametrize("status", ADVICE)

@@ -17,11 +17,10 @@ from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import MINUTES
 from api.searches import service
 from api.searches.schemas import ContinuationRequest
-from autoprog.app.remedies import Remedy, find_remedies
+from autoprog.app.remedies import find_remedies
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.performance import metric_direction
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository
-from autoprog.storage.tables import SearchRow
 
 router = APIRouter()
 
@@ -38,7 +37,8 @@ def show_search(request: Request, search_id: str, session: ReadSession, principa
         return render(request, "searches/running.html", **values)
     row = SearchRepository(session).get(principal.owner_id, search_id)
     if row.ensemble is None:
-        return render(request, "searches/failed.html", minutes=MINUTES, remedies=_remedies(session, row), **values)
+        counts = EvaluationRepository(session).count_by_status(principal.owner_id, search_id)
+        return render(request, "searches/failed.html", minutes=MINUTES, remedies=find_remedies(counts), **values)
     verdict = find_doubts(row.ensemble)
     best = EvaluationRepository(session).page(principal.owner_id, search_id, sort="score", limit=_SHOWN).items
     return render(
@@ -104,8 +104,3 @@ def _is_better(gain: dict[str, dict[str, float]]) -> bool:
     better = [x["upper"] < 0 if name in _LOWER_IS_BETTER else x["lower"] > 0 for name, x in gain.items()]
     worse = [x["lower"] > 0 if name in _LOWER_IS_BETTER else x["upper"] < 0 for name, x in gain.items()]
     return any(better) and not any(worse)
-
-
-def _remedies(session: Session, search: SearchRow) -> tuple[tuple[Remedy, int], ...]:
-    rows = EvaluationRepository(session).list_all(search.owner_id, search.id, sort="score")
-    return find_remedies(row.status for row in rows)

@@ -111,6 +111,13 @@ class EvaluationRepository:
         rows = self._session.execute(query.order_by(EvaluationRow.number))
         return [(number, score) for number, score in rows if score is not None]
 
+    def count_by_status(self, owner_id: str, search_id: str) -> dict[str, int]:
+        """Count the evaluations of a search by how they ended. Raises NotFoundError."""
+        get_owned(self._session, SearchRow, owner_id, search_id)
+        query = select(EvaluationRow.status, func.count()).where(EvaluationRow.search_id == search_id)
+        rows = self._session.execute(query.group_by(EvaluationRow.status))
+        return {row.status: int(row[1]) for row in rows}
+
     def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
         """Count the evaluations of several searches that the owner may see, by search identifier."""
         query = (
