@@ -3,7 +3,7 @@
 from autoprog.ensemble.contributions import Contributions, contributions
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline, average
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities
-from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, Choose, EnsembleName, WeighingRule
+from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, Choose, EnsembleName, Observed, WeighingRule
 
 __all__ = [
     "WEIGHING_RULES",
@@ -12,6 +12,7 @@ __all__ = [
     "Contributions",
     "Ensemble",
     "EnsembleName",
+    "Observed",
     "RevisedWeights",
     "Scale",
     "WeighedPipeline",

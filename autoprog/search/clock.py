@@ -7,8 +7,9 @@ n      patients
 B      resamples of the score's correction
 delivery = 1.3 (max(posterior, refits) + the rest) + max(intervals, correction)
 posterior = .5 + .012 N                 measured up to 160 evaluations (2.4 s); it counts 256 at most
-refits    = .7 + 1.25 max(sum t / S, max t)  over the best evaluations, the likely members of the ensemble; all
-                                        patients are 5/4 of a training fold's; first each child loads what writes them
+refits    = .7 + 1.25 max(sum t / S, max t)  over the ensemble's members or, before it is chosen, the best evaluations;
+                                        all patients are 5/4 of a training fold's; first each child loads what writes
+                                        them
 correction = B (.002 + 3.2e-8 n (N + 10))
              (2e-6 + 1.5e-7 N) B n      for event times; 1e-5 B n more where more than the ranking counts
 intervals = .5 + 12.5 sum t / S        over the same evaluations; at most a tenth of the budget, but at least the fewest
@@ -23,7 +24,7 @@ longer than expected, it ends with the resamples made so far.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from autoprog.evaluation import Evaluation, History
 from autoprog.performance import EVENT_METRICS
@@ -108,9 +109,16 @@ class Clock:
         """Fits at once that are planned with, at least 1."""
         return self._slots
 
-    def expect(self, history: History) -> None:
-        """Reserve the time to deliver what this history would deliver: at most half of the budget, or more if busy."""
-        refits = self._refits_s(history)
+    def expect(self, history: History, members: Collection[int] | None = None) -> None:
+        """Reserve the time to deliver what this history would deliver: at most half of the budget, or more if busy.
+
+        Parameters
+        ----------
+        history : History
+        members : collection of int, optional
+            Numbers of the evaluations in its ensemble; if unknown, the best evaluations count, which are more.
+        """
+        refits = self._refits_s(history, members)
         refitted = self._pace * _WRITER_S + max(sum(refits) / self._slots, max(refits, default=0.0))
         before = max(self._pace * posterior_s(len(history)), refitted)
         self._correction_s = self._pace * _correction_s(history)
@@ -201,8 +209,11 @@ class Clock:
         most = self._validation_most * self._budget_s
         return max(0.0, min(most, self.remaining_s() - _MARGIN * self._last_s) - _LEARNING_S)
 
-    def _refits_s(self, history: History) -> list[float]:
-        """Seconds of one refit of each likely member; after exploring a sample, of each finalist."""
+    def _refits_s(self, history: History, members: Collection[int] | None) -> list[float]:
+        """Seconds of one refit of each member or, if these are unknown, of each likely one."""
+        if members is not None:
+            return [refit_s(e) for e in history.succeeded if e.number in members]
+        # After exploring a sample, each finalist may be a member.
         most = MAX_FINALISTS if any(map(self._is_sampled, history.succeeded)) else _MEMBERS
         return [self._of_all_patients_s(refit_s(e), e) for e in self.finalists(history, most)]
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Contributions, contributions
+from autoprog.endpoints import make_endpoint
+from autoprog.ensemble import WEIGHING_RULES, Candidates, Contributions, Ensemble, Observed, contributions
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Posterior, Proposal
 from autoprog.search.clock import MAX_FINALISTS, Clock
@@ -37,6 +38,8 @@ _EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
 # booster that is cut off costs nearly as much as one that ends.
 _OPENING_SHARE, _OPENING_LEAST_S = 0.25, 5.0
 _EXPLORATION_MARGIN, _END_MARGIN = 1.5, 1.2
+# Seed of the ensemble, unlike any number of a batch; those seed the proposals.
+_ENSEMBLE_STREAM = 2**32 - 1
 # On all patients, a path may extend to this multiple of the best value on the sample.
 _FURTHER = 3
 
@@ -122,7 +125,16 @@ class Exploration:
         texts = [f"{explored}; none could be evaluated on all, so the model is fitted to the explored ones alone"]
         return self.explored, self.exploration_plan, texts
 
-    def opening_in(self, history: History) -> int:
+    def choose_ensemble(self, history: History, observed: Observed) -> tuple[Ensemble, Candidates]:
+        """Choose the ensemble of a history with succeeded evaluations, by what was observed of its patients."""
+        settings = self.state.settings
+        rule = WEIGHING_RULES[settings.ensemble]
+        rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
+        posterior = self.posterior(history, rng) if rule.asks_for_posterior else None
+        candidates = Candidates(history, posterior, observed, chosen_before=self._opening_in(history))
+        return rule.weigh(candidates, rng), candidates
+
+    def _opening_in(self, history: History) -> int:
         """Count the opening's evaluations in a history: its first ones, or none of a sampled cohort's finalists."""
         return len(self._opening) if history.evaluations and history.simple.number == 0 else 0
 
@@ -228,7 +240,10 @@ class Exploration:
         if self._signals.leave() or self._signals.cancel.is_set():
             return True
         # Without the simple pipeline there is nothing to deliver or to compare with.
-        return 0 in self._evaluations and self.clock.evaluations_end()
+        if 0 not in self._evaluations or not self.clock.evaluations_end():
+            return False
+        self._expect_the_members()
+        return self.clock.evaluations_end()
 
     def _explored_enough(self) -> bool:
         """Whether exploration must end, for example because the finalists need the time left."""
@@ -321,7 +336,21 @@ class Exploration:
         self._expect()
 
     def _expect(self) -> None:
+        """Reserve the time for the best, of which the ensemble will hold some."""
         self.clock.expect(self.final if self.final.succeeded else self.explored)
+        self._knows_members = False
+
+    def _expect_the_members(self) -> None:
+        """Reserve the time for the ensemble as it is, once for each new evaluation."""
+        if self._knows_members or WEIGHING_RULES[self.state.settings.ensemble].asks_for_posterior:
+            return
+        history, plan, _ = self.outcome()
+        # After a sample, members are chosen among finalists, which may be any of the best until these are evaluated.
+        if history.succeeded and plan.patients is None:
+            endpoint = make_endpoint(self.cohort, plan.times, self.state.settings.thresholds)
+            ensemble, _ = self.choose_ensemble(history, endpoint)
+            self.clock.expect(history, {m.number for m in ensemble.members})
+        self._knows_members = True
 
     def _race(self, batch: int) -> tuple[Race | None, Judge | None]:
         """Race against the incumbent at the batch's proposal, and the fold scores to race by."""

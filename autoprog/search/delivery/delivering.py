@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort, WindowSchema
 from autoprog.endpoints import make_endpoint, rules_document
-from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble
+from autoprog.ensemble import WEIGHING_RULES, Ensemble
 from autoprog.errors import ArtifactError, SearchFailedError
 from autoprog.evaluation import History, Plan, Status
 from autoprog.model import Member, ModelMetadata, PrognosticModel, check_estimator
@@ -31,8 +31,8 @@ from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, Dispatcher,
 # Module that writes fitted pipelines.
 _WRITER = "autoprog.model.skops_io"
 
-# Seeds that differ from the numbers of batches, which seed the proposals.
-_ENSEMBLE_STREAM, _CONCLUSION_STREAM = 2**32 - 1, 2**32 - 3
+# Seed unlike any number of a batch; those seed the proposals.
+_CONCLUSION_STREAM = 2**32 - 3
 
 
 def deliver(
@@ -79,13 +79,9 @@ def deliver(
 def _fit_ensemble(exploration: Exploration, history: History, plan: Plan) -> FittedEnsemble:
     """Choose the ensemble of a history."""
     settings = exploration.state.settings
-    cohort = plan.sample(exploration.cohort)
-    rule = WEIGHING_RULES[settings.ensemble]
-    rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
-    posterior = exploration.posterior(history, rng) if rule.asks_for_posterior else None
-    endpoint = make_endpoint(cohort, plan.times, settings.thresholds)
-    candidates = Candidates(history, posterior, endpoint, chosen_before=exploration.opening_in(history))
-    return FittedEnsemble(rule.weigh(candidates, rng), candidates, Choice(rule), endpoint, plan)
+    endpoint = make_endpoint(plan.sample(exploration.cohort), plan.times, settings.thresholds)
+    ensemble, candidates = exploration.choose_ensemble(history, endpoint)
+    return FittedEnsemble(ensemble, candidates, Choice(WEIGHING_RULES[settings.ensemble]), endpoint, plan)
 
 
 def _concluded(exploration: Exploration) -> Posterior:
