@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -128,8 +128,9 @@ def note_use(context: Context, key: ApiKeyRow) -> None:
             KeyRepository(session).note_use(key.id)
 
 
-def _requires(scope: Scope) -> Callable[[Principal], Principal]:
-    def authorize(principal: Annotated[Principal, Depends(authenticate)]) -> Principal:
+def _requires(scope: Scope) -> Callable[[Principal], Coroutine[None, None, Principal]]:
+    # A coroutine, as a function would take a thread of the pool.
+    async def authorize(principal: Annotated[Principal, Depends(authenticate)]) -> Principal:
         if scope not in principal.scopes:
             raise ForbiddenError(f"the key lacks the scope {scope!r}")
         return principal
@@ -152,5 +153,5 @@ async def admit(request: Request, dependant: Dependant) -> Principal:
     asked = {dependency.call for dependency in dependant.dependencies}
     for authorize in _AUTHORIZERS.values():
         if authorize in asked:
-            authorize(principal)
+            await authorize(principal)
     return principal

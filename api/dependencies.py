@@ -67,7 +67,12 @@ def get_context(request: Request) -> Context:
     return context
 
 
-ContextDependency = Annotated[Context, Depends(get_context)]
+# A coroutine, as a function would take a thread of the pool.
+async def _find_context(request: Request) -> Context:
+    return get_context(request)
+
+
+ContextDependency = Annotated[Context, Depends(_find_context)]
 
 
 def _write_session(context: ContextDependency) -> Iterator[Session]:

@@ -24,6 +24,7 @@ import httpx2
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from autoprog.cohort import cleveland
+from tests.drills.network import Network
 from tests.drills.postgres import OwnServer
 from tests.system.server import ROOT
 
@@ -159,13 +160,24 @@ class Cluster:
     spread : bool
         Whether the runners' evaluations run on two workers of a scheduler, which is reached through a proxy. This needs
         PostgreSQL.
+    network : Network or None
+        The network of scheduler and workers, which runners then reach without a proxy.
     root : Path
         Repository whose code the API and the runners run.
     """
 
     def __init__(
-        self, folder: Path, postgres: str | None, *, searching: bool = True, spread: bool = False, root: Path = ROOT
+        self,
+        folder: Path,
+        postgres: str | None,
+        *,
+        searching: bool = True,
+        spread: bool = False,
+        network: Network | None = None,
+        root: Path = ROOT,
     ) -> None:
+        self.network = network
+        self._commands: dict[str, tuple[str, ...]] = {}
         self.folder, self.clock, self.proxy, self.scheduler_proxy = folder, Clock(folder), None, None
         self.direct_url, self.url, self.root = postgres, None, root
         self.server: OwnServer | None = None  # the database's, where the drill may stop it
@@ -177,7 +189,7 @@ class Cluster:
         self.port = free_port()
         serve = ("serve", "--port", str(self.port))
         if postgres is None and searching:
-            self._commands: dict[str, tuple[str, ...]] = {"api": serve}
+            self._commands = {"api": serve}
         else:
             self._commands = {"api": (*serve, "--no-runner")}
             more = self._spread() if spread else ()
@@ -195,28 +207,34 @@ class Cluster:
     def _spread(self) -> tuple[str, ...]:
         """Add a scheduler and two workers; what runners must be told."""
         port, health = free_port(), free_port()
-        self.scheduler_proxy = Proxy(("127.0.0.1", port))
+        host = "127.0.0.1" if self.network is None else self.network.address
         self._command("cluster", "certificates", str(self.folder / "certificates"))
-        address = f"tls://127.0.0.1:{port}"
+        address = f"tls://{host}:{port}"
         self._commands["scheduler"] = (
-            "scheduler", "--port", str(port), "--host", "127.0.0.1", "--health", f"127.0.0.1:{health}"
+            "scheduler", "--port", str(port), "--host", host, "--health", f"127.0.0.1:{health}"
         )  # fmt: skip
         self._commands |= dict.fromkeys(("worker-1", "worker-2"), ("worker", "--scheduler", address, "--slots", "1"))
-        return ("--scheduler", f"tls://127.0.0.1:{self.scheduler_proxy.port}")
+        if self.network is not None:
+            return ("--scheduler", address)
+        self.scheduler_proxy = Proxy((host, port))
+        return ("--scheduler", f"tls://{host}:{self.scheduler_proxy.port}")
 
     @property
     def environment(self) -> dict[str, str]:
         """Settings of every process."""
         where = {"AUTOPROG_DATA_DIR": str(self.folder / "data"), "AUTOPROG_WORKERS": "1"}
-        if self.scheduler_proxy is not None:
+        if (self.folder / "certificates").exists():
             where["AUTOPROG_CERTIFICATES"] = str(self.folder / "certificates")
         return {**os.environ, **where, **({"AUTOPROG_DATABASE": self.url} if self.url else {})}
 
     def start(self, name: str) -> None:
         """Start a process, in a group of its own with its children."""
         log = (self.folder / f"{name}.log").open("ab")
+        command = (sys.executable, "-m", "autoprog.cli", *self._commands[name])
+        if self.network is not None and name.startswith(("scheduler", "worker")):
+            command = self.network.command(*command)
         self.processes[name] = subprocess.Popen(
-            [sys.executable, "-m", "autoprog.cli", *self._commands[name]],
+            command,
             cwd=self.root, env=self._with_code({**self.environment, **self.clock.environment}),
             start_new_session=True,
             stdout=log, stderr=log,

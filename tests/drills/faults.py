@@ -1,12 +1,13 @@
 """Faults of processes, database and clock under load: nothing acknowledged is lost, nothing is done twice.
 
-    python -m tests.drills.faults [--postgres URL | --own-postgres | --cluster URL] [--only FAULT ...] [--times 1]
+    python -m tests.drills.faults [--postgres URL | --own-postgres | --cluster URL | --network URL] [--only FAULT ...]
+        [--times 1]
 
 URL names a server on which databases are made and dropped; without one everything runs on SQLite. With `--own-postgres`
 a server of the drill's own is stopped and started; with `--cluster` the runners' evaluations run on two workers of a
-scheduler, with TLS. Each drill starts an installation, clients that write and read, and a search; then something goes
-wrong, and ends. Afterwards what was acknowledged is there once, the search ends with a model, and all that clients were
-told is a success, 429 or 503.
+scheduler, with TLS; with `--network` these are behind a router that drops packets (as root). Each drill starts an
+installation, clients that write and read, and a search; then something goes wrong, and ends. Afterwards what was
+acknowledged is there once, the search ends with a model, and all that clients were told is a success, 429 or 503.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from uuid import uuid4
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from tests.drills.cluster import Clients, Cluster
+from tests.drills.network import Network
 from tests.drills.postgres import own_server
 
 Fault = Callable[[Cluster], None]
@@ -132,6 +134,22 @@ def stall_scheduler(cluster: Cluster) -> None:
         time.sleep(15)
 
 
+def drop_packets(cluster: Cluster) -> None:
+    """Every packet between the runners and the scheduler is lost for 15 seconds: no end is told."""
+    _drop(cluster, 15)
+
+
+def drop_packets_long(cluster: Cluster) -> None:
+    """Every packet is lost for a minute: longer than a connection waits for a sign of the other end."""
+    _drop(cluster, 60)
+
+
+def _drop(cluster: Cluster, seconds: float) -> None:
+    assert cluster.network is not None
+    with cluster.network.dropping():
+        time.sleep(seconds)
+
+
 def kill_scheduler(cluster: Cluster) -> None:
     """SIGKILL the scheduler, and start it again, with the workers, which end without it."""
     cluster.kill("scheduler")
@@ -171,13 +189,15 @@ ON_CLUSTER: Mapping[str, Fault] = {
     "stall-scheduler": stall_scheduler,
     "suspend": suspend,
 }
-
+# Scheduler and workers on a network of their own; only for root.
+ON_NETWORK: Mapping[str, Fault] = {"drop": drop_packets, "drop-long": drop_packets_long}
 
 FAULTS: Mapping[str, Mapping[str, Fault]] = {
     "sqlite": ANYWHERE,
     "postgresql": ON_POSTGRES,
     "own postgresql": ON_OWN_POSTGRES,
     "cluster": ON_CLUSTER,
+    "network": ON_NETWORK,
 }
 
 
@@ -191,7 +211,11 @@ def installation(database: str, url: str | None) -> Iterator[Cluster]:
             url = server.url
         elif url is not None:
             url = stack.enter_context(own_database(url))
-        cluster = Cluster(folder, url, spread=database == "cluster")
+        network = None
+        if database == "network":
+            network = Network()
+            stack.callback(network.close)
+        cluster = Cluster(folder, url, spread=database in ("cluster", "network"), network=network)
         stack.callback(cluster.close)
         cluster.server = server
         yield cluster
@@ -304,17 +328,18 @@ def main() -> None:
     where.add_argument("--postgres")
     where.add_argument("--own-postgres", action="store_true")
     where.add_argument("--cluster", metavar="URL")
-    parser.add_argument("--only", nargs="+", choices=sorted({*ON_POSTGRES, *ON_OWN_POSTGRES, *ON_CLUSTER, *LONG}))
+    where.add_argument("--network", metavar="URL")
+    parser.add_argument("--only", nargs="+", choices=sorted({*LONG}.union(*FAULTS.values())))
     parser.add_argument("--times", type=int, default=1)
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes end, too
     if asked.own_postgres:
         database = "own postgresql"
-    elif asked.cluster:
-        database = "cluster"
+    elif asked.cluster or asked.network:
+        database = "cluster" if asked.cluster else "network"
     else:
         database = "postgresql" if asked.postgres else "sqlite"
-    faults, url = FAULTS[database], asked.postgres or asked.cluster
+    faults, url = FAULTS[database], asked.postgres or asked.cluster or asked.network
     failed = False
     for _ in range(asked.times):
         for name, fault in {**faults, **LONG}.items():

@@ -167,7 +167,7 @@ def main() -> None:
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes end, too
     servers = {"sqlite": None, "own postgresql": None}
-    servers |= dict.fromkeys(("postgresql", "cluster"), asked.postgres) if asked.postgres else {}
+    servers |= dict.fromkeys(("postgresql", "cluster", "network"), asked.postgres) if asked.postgres else {}
     databases = {database: url for database, url in servers.items() if database in asked.only}
     results = Results(asked.folder, databases, asked.times, asked.minutes)
     with ThreadPoolExecutor(asked.side_by_side) as pool:

@@ -59,6 +59,17 @@ def test_dear_members_end_the_evaluations_sooner() -> None:
     assert dear.evaluations_end()
 
 
+def test_known_members_are_planned_with_in_place_of_the_best() -> None:
+    """The refit of 10 s is of no member, the other of .25 s; half a second is for learning from ten refits."""
+    clock = Clock(600.0, 0.0, slots=1, n_patients=300)
+    explored = history(40.0, 1.0)
+    rest = 1.3 + 5e-5 * 300
+    clock.expect(explored)
+    assert clock._delivery_s > 1.3 * 10
+    clock.expect(explored, {1})
+    assert clock._delivery_s == pytest.approx(1.3 * (0.7 + 0.25 + rest) + 0.5 + 10 * 0.25)
+
+
 def test_refits_that_do_not_fit_are_passed_over_for_shorter_ones() -> None:
     clock = Clock(100.0, 87.3, slots=2, n_patients=300)  # a little more than 10 s for refits
     assert clock.affordable([9.0, 5.0, 4.9, 4.0, 0.5]) == [True, True, True, False, True]

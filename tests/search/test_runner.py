@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from autoprog.errors import StoreUnavailableError
-from autoprog.evaluation import Evaluation
+from autoprog.evaluation import Evaluation, History
 from autoprog.search.clock import Clock
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import Claim, SearchState
@@ -140,6 +141,30 @@ def test_workers_that_join_late_are_used_and_change_no_proposal(bench: Bench, mo
         assert bench.runner(dispatcher).run_one()
     assert planned == [1, 4]
     assert bench.evaluations(searches[0]) == bench.evaluations(searches[1])
+
+
+@pytest.mark.parametrize(("rule", "is_whole"), [("blend", True), ("best", False)])
+def test_a_search_ends_by_what_its_ensemble_needs(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, rule: str, is_whole: bool
+) -> None:
+    """The best would need all the time, the ensemble's members none. `best` needs a posterior, and ends."""
+    asked: list[set[int]] = []
+
+    def expect(clock: Clock, _: History, members: set[int] | None = None) -> None:
+        if members is not None:
+            asked.append(members)
+        clock._delivery_s = math.inf if members is None else 0.0
+
+    monkeypatch.setattr(Clock, "expect", expect)
+    search_id = bench.queue(seed=3, ensemble=rule, budget={"evaluations": 14, "time_s": 600})
+    assert bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded", search.error
+    decided = [status for _, _, _, status, *_ in bench.evaluations(search_id) if status != "cancelled"]
+    assert (len(decided) == 14) is is_whole
+    assert search.ensemble is not None
+    delivered = len(search.ensemble["members"])
+    assert [len(members) for members in asked[-1:]] == ([delivered] if is_whole else [])
 
 
 def test_a_cancelled_search_delivers_what_it_has(bench: Bench) -> None:

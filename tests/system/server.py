@@ -29,16 +29,19 @@ class Server:
         Its data folder.
     plugins : tuple of str
         Modules that register algorithms.
+    root : Path
+        The checkout that serves; another one is served by what it has installed itself.
     """
 
-    def __init__(self, data_dir: Path, *, plugins: tuple[str, ...] = ()) -> None:
+    def __init__(self, data_dir: Path, *, plugins: tuple[str, ...] = (), root: Path = ROOT) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         environment = {**os.environ, "AUTOPROG_PLUGINS": json.dumps(plugins), "AUTOPROG_WORKERS": "2"}
-        command = [sys.executable, "-m", "autoprog.cli", "serve", "--port", str(port), "--data-dir", str(data_dir)]
+        python = sys.executable if root == ROOT else str(root / ".venv" / "bin" / "python")
+        command = [python, "-m", "autoprog.cli", "serve", "--port", str(port), "--data-dir", str(data_dir)]
         self._log = (data_dir.parent / f"serve-{port}.log").open("wb")
-        self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=self._log, stderr=self._log)
+        self.process = subprocess.Popen(command, cwd=root, env=environment, stdout=self._log, stderr=self._log)
         self.client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
         self._wait_until_ready()
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from autoprog.space import Algorithm
 from autoprog.space.prediction.trees import (
@@ -15,6 +18,9 @@ from autoprog.space.prediction.trees import (
     DECISION_TREE,
     EXTRA_TREES,
     RANDOM_FOREST,
+    BaggedTrees,
+    ExtraTrees,
+    RandomForest,
 )
 from tests.space.prediction.learners import Table, fitted, patients, shape_of
 
@@ -83,3 +89,29 @@ def test_the_largest_leaf_still_leaves_a_split_of_an_inner_fold(algorithm: Algor
     largest = next(h for h in algorithm.hyperparameters if h.name == "min_leaf").high
     model = fitted(algorithm, X, y, min_leaf=largest)
     assert np.ptp(model.fit(X[:40], y[:40]).predict_proba(X)[:, 1]) > 0.2
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "more"),
+    [
+        (RandomForest, RandomForestClassifier, {"min_samples_leaf": 2}),
+        (ExtraTrees, ExtraTreesClassifier, {"min_samples_leaf": 2}),
+        (
+            BaggedTrees,
+            BaggingClassifier,
+            {"estimator": DecisionTreeClassifier(min_samples_leaf=3), "max_features": 0.6},
+        ),
+        # With two patients a tree, some trees know one class only.
+        (BaggedTrees, BaggingClassifier, {"estimator": DecisionTreeClassifier(min_samples_leaf=3), "max_samples": 2}),
+    ],
+)
+def test_forest_predicts_the_same_bits_as_scikit_learn(ours: Any, theirs: Any, more: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(300, 7))
+    y = (x[:, 0] + rng.normal(size=300) > 0).astype(int)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    fitted, reference = (forest(n_estimators=40, random_state=2, **more).fit(x, y) for forest in (ours, theirs))
+    new = rng.normal(size=(50, 7))
+    for rows in (x, new, new[:1]):
+        assert np.array_equal(fitted.predict_proba(rows), reference.predict_proba(rows))
+    assert np.array_equal(fitted.predict(new), reference.predict(new))
