@@ -117,6 +117,8 @@ drills: install
 	@test -z "$$AUTOPROG_TEST_POSTGRES" || { \
 		$(VENV)/bin/python -m tests.drills.faults --postgres "$$AUTOPROG_TEST_POSTGRES" $(DRILL) && \
 		$(VENV)/bin/python -m tests.drills.faults --cluster "$$AUTOPROG_TEST_POSTGRES" $(DRILL) && \
+		{ ! unshare --net true 2>/dev/null || ! command -v ip >/dev/null || \
+			$(VENV)/bin/python -m tests.drills.faults --network "$$AUTOPROG_TEST_POSTGRES" $(DRILL); } && \
 		$(VENV)/bin/python -m tests.drills.upgrade --postgres "$$AUTOPROG_TEST_POSTGRES" && \
 		$(VENV)/bin/python -m tests.drills.restore --postgres "$$AUTOPROG_TEST_POSTGRES"; }
 

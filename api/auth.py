@@ -44,7 +44,7 @@ _bearer = HTTPBearer(
 )
 
 
-def authenticate(
+async def authenticate(
     request: Request,
     context: ContextDependency,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
@@ -53,6 +53,11 @@ def authenticate(
     known: Principal | None = getattr(request.state, "principal", None)
     if known is not None:  # `admit` authenticates before a JSON body is read
         return known
+    async with context.authenticating.take():
+        return await run_in_threadpool(_authenticate, request, context, credentials)
+
+
+def _authenticate(request: Request, context: Context, credentials: HTTPAuthorizationCredentials | None) -> Principal:
     try:
         principal = _principal(context, credentials)
     except UnauthorizedError:
@@ -149,7 +154,7 @@ Approver = Annotated[Principal, Depends(_AUTHORIZERS["approve"])]
 
 async def admit(request: Request, dependant: Dependant) -> Principal:
     """Check a route's scopes before the body is read; raises UnauthorizedError, QueueFullError and ForbiddenError."""
-    principal = await run_in_threadpool(authenticate, request, get_context(request), await _bearer(request))
+    principal = await authenticate(request, get_context(request), await _bearer(request))
     asked = {dependency.call for dependency in dependant.dependencies}
     for authorize in _AUTHORIZERS.values():
         if authorize in asked:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from datetime import timedelta
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from api.audit_trail import AuditTrail
 from api.dependencies import Context
 from api.diagnosis.loading import diagnosis_loader, tree_loader
+from api.places import Places
 from api.rate import Rate
+from api.searches.events import Followers
 from api.turns import Turns
 from autoprog.app.live_problems import LiveProblems, arms_loader
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
+from autoprog.storage.repositories import KeyRepository
 
 if TYPE_CHECKING:
     from api.single_sign_on.provider import IdentityProvider
@@ -45,7 +49,12 @@ def build_context(
         load_tree=tree_loader(files, load_diagnosis),
         load_arms=arms_loader(files),
         live_problems=LiveProblems(),
+        followers=Followers(database, partial(KeyRepository, vouched=timedelta(days=settings.person_keys_days))),
         turns=Turns(),
+        # The rest of the connections is for requests that open a session themselves.
+        authenticating=Places(database.readers // 4),
+        reading=Places(database.readers // 2),
+        writing=Places(database.writers // 2),
         audit=AuditTrail(database),
         requests=Rate(settings.requests_a_minute),
         failures=Rate(_FAILURES_A_MINUTE),

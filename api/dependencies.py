@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
+from fastapi.concurrency import contextmanager_in_threadpool
 from sqlalchemy.orm import Session
 
 from api.audit_trail import AuditTrail
+from api.places import Places
 from api.rate import Rate
 from api.turns import Turns
 from autoprog.app.live_problems import LiveProblems
@@ -21,6 +23,7 @@ from autoprog.storage.files import Files
 from autoprog.storage.repositories import KeyRepository
 
 if TYPE_CHECKING:
+    from api.searches.events import Followers
     from api.single_sign_on.provider import IdentityProvider
     from autoprog.csmd import ArmClassifiers
     from autoprog.diagnosis import Sessions, Tree
@@ -44,7 +47,12 @@ class Context:
     load_tree: Callable[[str, str], Tree]
     load_arms: Callable[[str], ArmClassifiers]
     live_problems: LiveProblems
+    followers: Followers
     turns: Turns
+    # Of requests that authenticate, and of those that have a session to read or to write.
+    authenticating: Places
+    reading: Places
+    writing: Places
     audit: AuditTrail
     requests: Rate  # by owner
     failures: Rate  # by address, of requests without a valid key
@@ -75,13 +83,14 @@ async def _find_context(request: Request) -> Context:
 ContextDependency = Annotated[Context, Depends(_find_context)]
 
 
-def _write_session(context: ContextDependency) -> Iterator[Session]:
-    with context.database.session() as session:
+async def _write_session(context: ContextDependency) -> AsyncIterator[Session]:
+    async with context.writing.take(), contextmanager_in_threadpool(context.database.session()) as session:
         yield session
 
 
-def _read_session(context: ContextDependency) -> Iterator[Session]:
-    with context.database.session(read_only=True) as session:
+async def _read_session(context: ContextDependency) -> AsyncIterator[Session]:
+    reading = context.database.session(read_only=True)
+    async with context.reading.take(), contextmanager_in_threadpool(reading) as session:
         yield session
 
 

@@ -59,7 +59,8 @@ async def check_request(request: Request, context: ContextDependency) -> None:
         return
     if request.method not in _SAFE:
         _check_origin(request, context)
-    session = await run_in_threadpool(_find_session, request, context)
+    async with context.authenticating.take():
+        session = await run_in_threadpool(_find_session, request, context)
     if session is None:
         return
     request.state.page_session = session

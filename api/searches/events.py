@@ -1,56 +1,150 @@
-"""Follow a search: its events as they are written, and one at its end."""
+"""Follow searches: their events as they are written, and one at the end of each.
+
+One look at the database finds the news of all streams of a process: a look for each of a hundred would take a core.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-import anyio
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import ServerSentEvent
+from sqlalchemy.orm import Session
 
-from api.auth import Principal
-from api.dependencies import Context
 from api.problems import UnauthorizedError
 from autoprog.errors import NotFoundError
+from autoprog.storage.database import Database
 from autoprog.storage.events import finished_payload
-from autoprog.storage.repositories import SearchRepository
+from autoprog.storage.repositories import KeyRepository, SearchRepository
 from autoprog.storage.tables import SearchEventRow
 
-_POLL_S = 0.3
+_LOOK_S = 0.3
 _FINISHED = "finished"
 
+Events = Sequence[ServerSentEvent]
 
-async def follow_search(
-    context: Context, principal: Principal, search_id: str, after: int
-) -> AsyncIterator[ServerSentEvent]:
-    """Yield a search's events after number `after`, the last one `finished`, or stop if search or key is gone."""
-    while True:
-        try:
-            events = await run_in_threadpool(_look, context, principal, search_id, after)
-        except (NotFoundError, UnauthorizedError):
-            return
-        for event in events:
-            yield event
-            if event.event == _FINISHED:
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A search as one stream has followed it so far."""
+
+    owner_id: str
+    search_id: str
+    after: int  # number of the last event sent
+    key_id: str | None  # None for the owner of a local server without keys
+
+
+class _Waiting(NamedTuple):
+    followed: Followed
+    news: Future[Events]
+
+
+class Followers:
+    """The streams of a process, over all its event loops; a thread looks for news while any of them waits."""
+
+    def __init__(self, database: Database, keys: Callable[[Session], KeyRepository]) -> None:
+        self._database = database
+        self._keys = keys
+        self._lock = threading.Lock()
+        self._waiting: list[_Waiting] = []
+        self._is_looking = False
+
+    async def follow(self, followed: Followed) -> AsyncIterator[ServerSentEvent]:
+        """Yield a search's events, the last one `finished`; stop if search or key is gone.
+
+        Raises StoreUnavailableError.
+        """
+        is_behind = True
+        while True:
+            try:
+                # What has happened so far is read at once.
+                events = await (run_in_threadpool(self._read, followed) if is_behind else self._wait(followed))
+            except (NotFoundError, UnauthorizedError):
                 return
-            after = int(event.id or after)
-        if not events:
-            await anyio.sleep(_POLL_S)
+            is_behind = bool(events)
+            for event in events:
+                yield event
+                if event.event == _FINISHED:
+                    return
+                followed = replace(followed, after=int(event.id or followed.after))
+
+    async def _wait(self, followed: Followed) -> Events:
+        waiting = _Waiting(followed, Future())
+        with self._lock:
+            self._waiting.append(waiting)
+            if not self._is_looking:
+                self._is_looking = True
+                threading.Thread(target=self._look_on, name="followers", daemon=True).start()
+        try:
+            return await asyncio.wrap_future(waiting.news)
+        finally:
+            with self._lock, suppress(ValueError):
+                self._waiting.remove(waiting)
+
+    def _look_on(self) -> None:
+        while True:
+            time.sleep(_LOOK_S)
+            with self._lock:
+                asked = list(self._waiting)
+                if not asked:
+                    self._is_looking = False
+                    return
+            for waiting, news in self._look(asked):
+                if not waiting.news.set_running_or_notify_cancel():  # its stream has ended
+                    continue
+                if isinstance(news, Exception):
+                    waiting.news.set_exception(news)
+                else:
+                    waiting.news.set_result(news)
+
+    def _look(self, asked: Sequence[_Waiting]) -> list[tuple[_Waiting, Events | Exception]]:
+        try:
+            with self._database.session(read_only=True) as session:
+                return list(self._found(session, asked))
+        except Exception as error:  # noqa: BLE001  every stream ends by it, as if it had looked itself
+            return [(waiting, error) for waiting in asked]
+
+    def _found(self, session: Session, asked: Sequence[_Waiting]) -> Iterator[tuple[_Waiting, Events | Exception]]:
+        """Yield what those are told who need not wait any longer."""
+        live = self._keys(session).live({w.followed.key_id for w in asked if w.followed.key_id is not None})
+        places = SearchRepository(session).places({w.followed.search_id for w in asked})
+        read: dict[tuple[str, int], Events] = {}  # most streams of a search have come equally far
+        for waiting in asked:
+            followed = waiting.followed
+            place = places.get(followed.search_id)
+            if followed.key_id is not None and followed.key_id not in live:
+                yield waiting, UnauthorizedError("the key was revoked")
+            elif place is None:
+                yield waiting, NotFoundError("the search was deleted")
+            elif place.has_ended or place.last_event > followed.after:
+                key = followed.search_id, followed.after
+                if key not in read:
+                    read[key] = _read(session, followed)
+                yield waiting, read[key]
+
+    def _read(self, followed: Followed) -> Events:
+        with self._database.session(read_only=True) as session:
+            if followed.key_id is not None and not self._keys(session).live({followed.key_id}):
+                raise UnauthorizedError("the key was revoked")
+            return _read(session, followed)
 
 
-def _look(context: Context, principal: Principal, search_id: str, after: int) -> list[ServerSentEvent]:
-    owner_id = principal.owner_id
-    with context.database.session(read_only=True) as session:
-        if principal.key_id is not None and not context.keys(session).is_live(principal.key_id):
-            raise UnauthorizedError("the key was revoked")
-        searches = SearchRepository(session)
-        search = searches.get(owner_id, search_id)
-        # Read second: events of a search that is seen finished here are then complete.
-        events = [_event(row) for row in searches.events(owner_id, search_id, after=after)]
-        if not events and search.finished_at is not None:
-            payload = finished_payload(search, model_id=search.model_id)
-            events = [ServerSentEvent(event=_FINISHED, id=str(after), data=payload)]
-        return events
+def _read(session: Session, followed: Followed) -> Events:
+    searches = SearchRepository(session)
+    search = searches.get(followed.owner_id, followed.search_id)
+    # Read second: events of a search that is seen finished here are then complete.
+    events = [_event(row) for row in searches.events(followed.owner_id, followed.search_id, after=followed.after)]
+    if not events and search.finished_at is not None:
+        payload = finished_payload(search, model_id=search.model_id)
+        events = [ServerSentEvent(event=_FINISHED, id=str(followed.after), data=payload)]
+    return events
 
 
 def _event(row: SearchEventRow) -> ServerSentEvent:

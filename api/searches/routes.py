@@ -28,7 +28,7 @@ from api.reports import (
     respond_with_report,
 )
 from api.searches import service
-from api.searches.events import follow_search
+from api.searches.events import Followed
 from api.searches.report import search_report
 from api.searches.schemas import (
     ContinuationRequest,
@@ -174,7 +174,8 @@ async def follow(
     ] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream server-sent events: `evaluation` and `phase` as they happen, and `finished` at the end."""
-    async for event in follow_search(context, principal, search_id, last_event_id):
+    followed = Followed(principal.owner_id, search_id, last_event_id, principal.key_id)
+    async for event in context.followers.follow(followed):
         yield event
 
 

@@ -101,7 +101,7 @@ def keys_list(
         stored = KeyRepository(session, timedelta(days=settings.person_keys_days))
         now = database_now(session)
         listed = stored.all(owner)
-        live = {key.id for _, key in listed if stored.is_live(key.id)}
+        live = stored.live({key.id for _, key in listed})
         scopes = {key.id: sorted(stored.scopes(key)) for _, key in listed}
     people = {key.id: key.person for _, key in listed if key.person}
     for name, key in listed:

@@ -6,6 +6,7 @@ Its columns are the features in the cohort's order, as one column or as dummies 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from autoprog.cohort import Feature
 MAX_DUMMIES = 50
 _MIN_RANGE = 2.0**-7
 _LARGEST_POWER = 1023  # a larger power of 2 overflows
+_ROWS_AT_ONCE = 10_000
 
 
 def n_columns(feature: Feature) -> int:
@@ -67,17 +69,23 @@ class DesignMatrix(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not any(self.n_levels) and not self.indicated:
             return cells * self.scale_
         widths = [1 if self.codes else max(1, min(n, MAX_DUMMIES)) for n in self.n_levels]
-        # In place: a list of blocks would hold a large cohort's matrix twice.
-        matrix = np.empty((len(cells), sum(widths) + len(self.indicated)))
-        for j, (n, width, end) in enumerate(zip(self.n_levels, widths, np.cumsum(widths), strict=True)):
-            matrix[:, end - width : end] = self._block(cells[:, j], j) if n else cells[:, [j]] * self.scale_[j]
-        matrix[:, sum(widths) :] = np.isnan(cells[:, list(self.indicated)])
+        begins = np.cumsum([0, *widths])
+        numbers = [j for j, n in enumerate(self.n_levels) if not n]
+        # In place, and in parts: a list of blocks would hold a large cohort's matrix twice.
+        matrix = np.empty((len(cells), begins[-1] + len(self.indicated)))
+        for first in range(0, len(cells), _ROWS_AT_ONCE):
+            part, told = cells[first : first + _ROWS_AT_ONCE], matrix[first : first + _ROWS_AT_ONCE]
+            told[:, begins[numbers]] = part[:, numbers] * self.scale_[numbers]
+            for j, (n, begin, width) in enumerate(zip(self.n_levels, begins, widths, strict=False)):
+                if n:
+                    told[:, begin : begin + width] = self._block(part[:, j], j)
+            told[:, begins[-1] :] = np.isnan(part[:, list(self.indicated)])
         return matrix
 
     def _block(self, codes: NDArray[np.float64], feature: int) -> NDArray[np.float64]:
         n = self.n_levels[feature]
         if self.codes:
-            return _codes(codes, self.dummies_[feature], self.seen_[feature], n)
+            return _codes(codes, _places(tuple(self.dummies_[feature]), tuple(self.seen_[feature]), n))
         return _dummies(codes, self.dummies_[feature], n)
 
     def __sklearn_tags__(self) -> Tags:
@@ -115,12 +123,18 @@ def _dummies(codes: NDArray[np.float64], levels: list[int], n_levels: int) -> ND
     return dummies
 
 
-def _codes(codes: NDArray[np.float64], levels: list[int], seen: list[int], n_levels: int) -> NDArray[np.float64]:
-    """Place of each code among `levels`; other levels share the next place; shape = (n, 1)."""
+@lru_cache(maxsize=1024)  # for one patient they would take most of the time
+def _places(levels: tuple[int, ...], seen: tuple[int, ...], n_levels: int) -> NDArray[np.float64]:
+    """Place of each level among `levels`; others share the next place; NaN for one that no training patient has."""
     places = np.full(n_levels, len(levels), dtype=np.float64)
-    places[levels] = np.arange(len(levels))
-    # A level that no training patient has is missing.
+    places[list(levels)] = np.arange(len(levels))
     places[np.setdiff1d(np.arange(n_levels), seen)] = np.nan
+    places.flags.writeable = False
+    return places
+
+
+def _codes(codes: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Place of each code, shape = (n, 1)."""
     column = np.full((len(codes), 1), np.nan)
     known = ~np.isnan(codes)
     column[known, 0] = places[codes[known].astype(np.int64)]

@@ -46,16 +46,21 @@ READER = Patience(lock_s=2.0, statement_s=30.0)
 WRITER = Patience(lock_s=5.0, statement_s=60.0)
 
 
+def split(connections: int) -> tuple[int, int]:
+    """Divide a process's connections to PostgreSQL, at least 2, into those that read and those that write."""
+    readers = max(1, min(connections - 1, round(_READERS * connections)))
+    return readers, max(1, connections - readers)
+
+
 def connect_readers(url: str, connections: int) -> Engine:
     """Make an engine for read-only transactions, with two thirds of the process's connections to PostgreSQL."""
-    most = max(1, min(connections - 1, round(_READERS * connections)))
-    engine = _connect(make_url(url), READER, most)
+    engine = _connect(make_url(url), READER, split(connections)[0])
     return engine.execution_options(postgresql_readonly=True, sqlite_read_only=True)
 
 
 def connect_writers(url: str, connections: int) -> Engine:
     """Make an engine for writing transactions, with the other third of the connections."""
-    return _connect(make_url(url), WRITER, max(1, connections - round(_READERS * connections)))
+    return _connect(make_url(url), WRITER, split(connections)[1])
 
 
 def connect_migration(url: str) -> Engine:

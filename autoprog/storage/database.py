@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from autoprog.errors import StoreUnavailableError
-from autoprog.storage.connections import connect_migration, connect_readers, connect_writers
+from autoprog.storage.connections import connect_migration, connect_readers, connect_writers, split
 from autoprog.storage.files import free_bytes, full, has_room, make_file
 from autoprog.storage.tables import Base
 
@@ -39,10 +39,16 @@ class Database:
         SQLAlchemy URL: `sqlite:///FILE` or `postgresql+psycopg://USER@HOST/NAME`.
     connections : int
         Maximum connections of this process to PostgreSQL, at least 2.
+
+    Attributes
+    ----------
+    readers, writers : int
+        The share of these connections that transactions can have that only read, and that of the others.
     """
 
     def __init__(self, url: str, *, connections: int = 30) -> None:
         self.url = url
+        self.readers, self.writers = split(connections)
         # Separate pools: readers who wait for a locked table must not keep a writer or a heartbeat from a connection.
         self._reader, self._writer = connect_readers(url, connections), connect_writers(url, connections)
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import httpx2
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from sqlalchemy import event
 
 from autoprog.evaluation import Status
 from autoprog.storage.database import Database
@@ -27,6 +32,18 @@ def read_events(text: str) -> list[Event]:
         if fields:
             events.append((fields["event"], int(fields["id"]), json.loads(fields["data"])))
     return events
+
+
+@contextmanager
+def counted(database: Database, statements: list[str]) -> Iterator[None]:
+    """Note each statement that is sent to the database on a connection that reads."""
+
+    def note(*arguments: Any) -> None:
+        statements.append(arguments[2])
+
+    event.listen(database._reader, "before_cursor_execute", note)
+    yield
+    event.remove(database._reader, "before_cursor_execute", note)
 
 
 def test_a_finished_search_is_told_from_its_beginning(client: TestClient, driver: Driver) -> None:
@@ -139,3 +156,32 @@ def test_a_stream_ends_with_its_key(database: Database, keyed_app: FastAPI, clie
             with database.session() as session:
                 KeyRepository(session).revoke(ada.headers["authorization"].split("_")[1])
             assert [line for line in response.iter_lines() if line.startswith("event")] == []
+
+
+def test_many_followers_are_one_question_to_the_database(
+    database: Database, client: TestClient, driver: Driver, port: int
+) -> None:
+    search = make_search(client)
+    claim = driver.claim()
+    path = f"/v1/searches/{search['id']}/events"
+    seen: list[list[str]] = []
+
+    def follow() -> None:
+        text = httpx2.get(f"http://127.0.0.1:{port}{path}", timeout=30).text
+        seen.append([kind for kind, _, _ in read_events(text)])
+
+    statements: list[str] = []
+    threads = [threading.Thread(target=follow) for _ in range(20)]
+    with counted(database, statements):
+        for thread in threads:
+            thread.start()
+        time.sleep(1.5)  # all have begun to wait
+        statements.clear()
+        time.sleep(1.5)
+        while_waiting = len(statements)
+    driver.explore(claim, Status.SUCCEEDED)
+    driver.finish(claim)
+    for thread in threads:
+        thread.join(30)
+    assert seen == [["phase", "evaluation", "finished"]] * 20
+    assert 0 < while_waiting <= 30  # five looks; a look for each stream would be 300

@@ -255,9 +255,10 @@ class Cluster:
         self.processes[name].wait(60)
 
     def signal_all(self, number: int) -> None:
-        """Send a signal to every process and its children."""
+        """Send a signal to every process and its children, as far as they have not ended."""
         for process in self.processes.values():
-            os.killpg(process.pid, number)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
 
     def wait_until_ready(self, timeout_s: float = 240) -> None:
         """Wait for the API."""

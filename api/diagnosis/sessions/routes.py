@@ -157,9 +157,9 @@ def undo_answer(
     session_id: str,
     number: Annotated[int, Path(description="Number of the last answer. Any other number is refused.")],
     context: ContextDependency,
+    _turn: Turn,
     session: WriteSession,
     principal: Writer,
-    _turn: Turn,
 ) -> None:
     """Remove the last answer. The session asks that question again."""
     service.undo_answer(context, session, principal.owner_id, session_id, number)

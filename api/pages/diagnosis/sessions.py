@@ -146,9 +146,9 @@ def give_answer(
 def undo_answer(
     session_id: str,
     context: ContextDependency,
+    _turn: Turn,
     session: WriteSession,
     principal: PageWriter,
-    _turn: Turn,
     number: Annotated[int, Form(ge=1)],
 ) -> Response:
     """Take the last answer back. A second press of the button changes nothing."""

@@ -215,9 +215,9 @@ def compare(  # noqa: PLR0917  the dependencies of a page
     request: Request,
     model_id: str,
     context: ContextDependency,
+    _turn: Turn,
     session: ReadSession,
     principal: PageWriter,
-    _turn: Turn,
     other: str,
     cohort: str,
 ) -> Response:

@@ -40,11 +40,12 @@ def list_keys(keys: KeyRepository, principal: Principal) -> list[ListedKey]:
     """List the keys of the caller's owner: those that work first, newest first."""
     rows = keys.of_owner(principal.owner_id)
     people = {row.id: row.person for row in rows}
+    live = keys.live({row.id for row in rows})
     listed = [
         ListedKey(
             row,
             tuple(sorted(keys.scopes(row))),
-            keys.is_live(row.id),
+            row.id in live,
             row.id == principal.key_id,
             people.get(row.made_by or ""),
         )

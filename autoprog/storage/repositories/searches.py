@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, insert, literal, select
+from sqlalchemy import ColumnElement, func, insert, literal, select
 
 from autoprog.errors import ConflictError
 from autoprog.evaluation import Status
@@ -22,6 +22,13 @@ from autoprog.storage.tables import (
     SearchRow,
     SearchStatus,
 )
+
+
+class SearchPlace(NamedTuple):
+    """How far a search has come for those who follow it."""
+
+    last_event: int  # its number, 0 before the first
+    has_ended: bool
 
 
 class SearchRepository(OwnedRepository[SearchRow]):
@@ -130,6 +137,19 @@ class SearchRepository(OwnedRepository[SearchRow]):
             .limit(limit)
         )
         return self._session.scalars(query).all()
+
+    def places(self, search_ids: Collection[str]) -> Mapping[str, SearchPlace]:
+        """Find how far searches have come, whoever owns them; those that are gone are left out."""
+        last = (
+            select(func.coalesce(func.max(SearchEventRow.sequence), 0))
+            .where(SearchEventRow.search_id == SearchRow.id)
+            .scalar_subquery()
+        )
+        query = select(SearchRow.id, last, SearchRow.finished_at).where(SearchRow.id.in_(search_ids))
+        return {
+            search_id: SearchPlace(number, finished_at is not None)
+            for search_id, number, finished_at in self._session.execute(query)
+        }
 
     def request_cancel(self, owner_id: str, search_id: str) -> SearchRow:
         """Cancel a search: a queued one at once, a running one when its runner notices; idempotent.
