@@ -68,7 +68,7 @@ class Followers:
                 events = await (run_in_threadpool(self._read, followed) if is_behind else self._wait(followed))
             except (NotFoundError, UnauthorizedError):
                 return
-            is_behind = bool(events)
+            is_behind = is_behind and bool(events)
             for event in events:
                 yield event
                 if event.event == _FINISHED:
