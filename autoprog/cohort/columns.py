@@ -74,7 +74,7 @@ class ColumnDescription:
     ----------
     name : str
         Its name.
-    kind : {"numeric", "binary", "categorical"}
+    kind : {"numeric", "binary", "categorical", "ordinal"}
         The kind that is inferred.
     n_values : int
         Number of distinct values.

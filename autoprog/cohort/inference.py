@@ -12,6 +12,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.cohort.bands import sort_bands
 from autoprog.cohort.canonical import LARGEST, parse_number
 from autoprog.cohort.cells import Cells
 from autoprog.cohort.messages import column_pointer, count_text, examples, pointer, rows_text
@@ -54,11 +55,13 @@ def encode_column(
 
 
 def infer_kind(cells: Cells) -> FeatureKind:
-    """Infer the kind of an undeclared column; never ordinal, as only the client knows the order."""
+    """Infer the kind of an undeclared column; ordinal only if it has ranges, as only the client knows another order."""
     n_values = count_values(cells)
     if n_values == 2:
         return "binary"
-    return "numeric" if cells.is_numeric or not n_values else "categorical"
+    if cells.is_numeric or not n_values:
+        return "numeric"
+    return "categorical" if sort_bands(observed_values(cells)) is None else "ordinal"
 
 
 def count_values(cells: Cells) -> int:
@@ -93,7 +96,9 @@ def places_of_values(cells: Cells, lines: NDArray[np.int64]) -> dict[str, tuple[
 
 
 def sort_levels(values: Collection[str]) -> tuple[str, ...]:
-    """Sort canonical texts into levels: by number if all are numbers, else by text."""
+    """Sort canonical texts into levels: by number if all are numbers, or ranges, else by text."""
+    if (bands := sort_bands(values)) is not None:
+        return bands
     if all(math.isfinite(parse_number(value)) for value in values):
         return tuple(sorted(values, key=parse_number))
     return tuple(sorted(values))
@@ -152,7 +157,7 @@ def _order_faults(
     place: str, cells: Cells, lines: NDArray[np.int64], declared: FeatureSpec, values: Collection[str]
 ) -> list[Fault]:
     if declared.levels is None:
-        if all(math.isfinite(parse_number(value)) for value in values):
+        if all(math.isfinite(parse_number(value)) for value in values) or sort_bands(values) is not None:
             return []
         return [Fault(place, "an ordinal column of words needs its levels in order, lowest first")]
     uncovered = set(values) - set(declared.levels)

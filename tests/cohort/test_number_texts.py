@@ -43,7 +43,7 @@ def test_cells_below_a_limit_are_read_as_the_limit_with_a_warning() -> None:
 
 def test_age_groups_are_no_limits_of_detection() -> None:
     result = read(twenty(group=["<40", "40-60", ">60", "<40", ">60"] * 4))
-    assert result.cohort.features[1].levels == ("40-60", "<40", ">60")
+    assert result.cohort.features[1].levels == ("<40", "40-60", ">60")
     assert read(twenty(group=["<40", ">=40"] * 10)).cohort.features[1].levels == ("<40", ">=40")
 
 

@@ -378,3 +378,12 @@ def test_key_without_the_scope_to_write_starts_nothing(client_of: MakeClient) ->
     assert reader.get("/", headers={"Accept": "text/html"}).status_code == 200
     for path in ("/start", "/start/columns"):
         assert reader.post(path, files={"file": ("x.csv", table(*SMALL))}, headers=HTMX).status_code == 403
+
+
+def test_ranges_are_shown_in_their_order_and_read_as_ordered(client: TestClient) -> None:
+    rows = ["age group,died", *(f"{group},{i % 2}" for i, group in enumerate(["65+", "<18", "18-64"] * 20))]
+    part = columns(client, "\n".join(rows).encode())
+    assert "&lt;18: 20, 18-64: 20, 65+: 20" in " ".join(part.split())
+    options = re.findall(r'<option value="(\w+)"( selected)?>([^<]*)<', part)
+    assert ("ordinal", " selected", "Ordered category") in options
+    assert ("categorical", "", "Category") in options

@@ -194,7 +194,7 @@ def _kinds(column: ColumnDescription) -> list[str]:
         "numeric": column.minimum is not None or column.n_values == 0,
         "binary": column.n_values == 2,
         "categorical": column.n_values > 0,
-        "ordinal": column.kind == "numeric" and len(column.levels) > 2,
+        "ordinal": column.kind == "ordinal" or (column.kind == "numeric" and len(column.levels) > 2),
     }
     return [kind for kind, is_possible in possible.items() if is_possible]
 
