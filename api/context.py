@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _MODELS_IN_MEMORY = 8
 _FAILURES_A_MINUTE = 60
+# Longer than clients wait. Requests that read may wait behind others for a table that is locked: these are told sooner.
+_PATIENCE_S, _READERS_PATIENCE_S = 120.0, 10.0
 
 
 def build_context(
@@ -52,9 +54,9 @@ def build_context(
         followers=Followers(database, partial(KeyRepository, vouched=timedelta(days=settings.person_keys_days))),
         turns=Turns(),
         # The rest of the connections is for requests that open a session themselves.
-        authenticating=Places(database.readers // 4),
-        reading=Places(database.readers // 2),
-        writing=Places(database.writers // 2),
+        authenticating=Places(database.readers // 4, _PATIENCE_S),
+        reading=Places(database.readers // 2, _READERS_PATIENCE_S),
+        writing=Places(database.writers // 2, _PATIENCE_S),
         audit=AuditTrail(database),
         requests=Rate(settings.requests_a_minute),
         failures=Rate(_FAILURES_A_MINUTE),

@@ -14,25 +14,32 @@ from anyio.lowlevel import RunVar
 
 from autoprog.errors import StoreUnavailableError
 
-_PATIENCE_S = 5.0
-
 
 class Places:
-    """A number of places, at least 1; each event loop has as many of its own."""
+    """A number of places, at least 1; each event loop has as many of its own.
 
-    def __init__(self, most: int) -> None:
+    Parameters
+    ----------
+    most : int
+        Number of places.
+    patience_s : float
+        Seconds after which a request no longer waits.
+    """
+
+    def __init__(self, most: int, patience_s: float) -> None:
         self._most = max(1, most)
+        self._patience_s = patience_s
         self._of_loop: RunVar[Semaphore] = RunVar(f"places of {id(self)}")
 
     @asynccontextmanager
     async def take(self) -> AsyncIterator[None]:
-        """Wait for a place and hold it while the block runs; raises StoreUnavailableError after some seconds."""
+        """Wait for a place and hold it while the block runs; raises StoreUnavailableError if it takes too long."""
         places = self._of_loop.get(None)
         if places is None:
             places = Semaphore(self._most)
             self._of_loop.set(places)
         try:
-            with fail_after(_PATIENCE_S):
+            with fail_after(self._patience_s):
                 await places.acquire()
         except TimeoutError:
             msg = "too many requests wait for the database"

@@ -159,7 +159,7 @@ def test_a_stream_ends_with_its_key(database: Database, keyed_app: FastAPI, clie
 
 
 def test_many_followers_are_one_question_to_the_database(
-    database: Database, client: TestClient, driver: Driver, port: int
+    database: Database, client: TestClient, local_app: FastAPI, driver: Driver, port: int
 ) -> None:
     search = make_search(client)
     claim = driver.claim()
@@ -175,7 +175,10 @@ def test_many_followers_are_one_question_to_the_database(
     with counted(database, statements):
         for thread in threads:
             thread.start()
-        time.sleep(1.5)  # all have begun to wait
+        deadline = time.monotonic() + 60
+        while len(local_app.state.context.followers._waiting) < 20:
+            assert time.monotonic() < deadline, "not all wait"
+            time.sleep(0.1)
         statements.clear()
         time.sleep(1.5)
         while_waiting = len(statements)

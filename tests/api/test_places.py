@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import anyio
 import httpx2
@@ -20,7 +21,7 @@ from tests.system.server import ROOT
 
 
 def test_places_are_taken_by_so_many_at_once_and_given_back() -> None:
-    places, at_once, most = Places(2), 0, 0
+    places, at_once, most = Places(2, 5.0), 0, 0
 
     async def visit() -> None:
         nonlocal at_once, most
@@ -41,9 +42,8 @@ def test_places_are_taken_by_so_many_at_once_and_given_back() -> None:
     assert (at_once, most) == (0, 2)
 
 
-def test_who_waits_too_long_is_told_so_and_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.places._PATIENCE_S", 0.05)
-    places = Places(1)
+def test_who_waits_too_long_is_told_so_and_takes_no_place() -> None:
+    places = Places(1, 0.05)
 
     async def wait() -> None:
         async with places.take():
@@ -59,13 +59,15 @@ def test_more_requests_than_threads_and_connections_are_all_answered(database: D
     """Two connections to read, forty threads: before, those with a connection waited for a thread, and the reverse."""
     few = Database(database.url, connections=3)
     app = create_app(Settings(), few, files, local_owner=True)
+    # Patient on a busy machine, too.
+    app.state.context = replace(app.state.context, reading=Places(1, 120.0), authenticating=Places(1, 120.0))
     try:
-        with serving(app) as port, ThreadPoolExecutor(150) as pool:
+        with serving(app) as port, ThreadPoolExecutor(80) as pool:
             url = f"http://127.0.0.1:{port}/v1/cohorts"
-            answers = list(pool.map(lambda _: httpx2.get(url, timeout=60).status_code, range(450)))
+            answers = list(pool.map(lambda _: httpx2.get(url, timeout=60).status_code, range(320)))
     finally:
         few.close()
-    assert answers == [200] * 450
+    assert answers == [200] * 320
 
 
 def test_no_request_waits_for_its_turn_with_a_session() -> None:
