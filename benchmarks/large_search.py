@@ -5,8 +5,10 @@
 
 Simulated patients with 50 columns, numbers, yes and no, categories, 5 % of the cells missing; see `_simulated_cohort`.
 The rival draws settings at random, learns from four fifths of the patients, stops by the others, takes the best of all
-that it has drawn when its hour of both cores is over, and is fitted to all patients. Bars: the model within .002 of it,
-300 s, 8 GiB in all processes together (of the private and shared memory of each, so that what they share counts twice).
+that it has drawn when its hour of both cores is over, counted in processor seconds, and is fitted to all patients. What
+it has tried is kept in `results/large_search`, from which a run that was stopped goes on. Bars: the model within .002
+of it, 300 s, 8 GiB in all processes together (of the private and shared memory of each, so that what they share counts
+twice).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 HERE = Path(__file__).resolve().parent
 ROWS = HERE / "results" / "large_search.jsonl"
+TRIED = HERE / "results" / "large_search"
 TEST, SEED = 100_000, 1
 _GIB = 2**30
 
@@ -96,40 +99,61 @@ class _Peak:
             self._most = max(self._most, total)
 
 
+def draw(rng: np.random.Generator) -> dict[str, Any]:
+    """Settings of LightGBM at random."""
+    return {
+        "learning_rate": float(np.exp(rng.uniform(np.log(0.02), np.log(0.2)))),
+        "num_leaves": int(np.exp(rng.uniform(np.log(4), np.log(128)))),
+        "min_child_samples": int(np.exp(rng.uniform(np.log(10), np.log(500)))),
+        "reg_lambda": float(np.exp(rng.uniform(np.log(1e-3), np.log(50)))),
+        "colsample_bytree": float(rng.uniform(0.3, 1.0)),
+        "subsample": float(rng.uniform(0.5, 1.0)),
+        "subsample_freq": 1,
+        "extra_trees": bool(rng.random() < 0.3),
+    }
+
+
 def rival(n: int, seconds: float) -> dict[str, Any]:
-    """LightGBM on both cores at the best of random settings."""
+    """LightGBM on both cores at the best of random settings; goes on from the settings that were tried before."""
     from lightgbm import LGBMClassifier, early_stopping  # noqa: PLC0415
 
     X, y, new, new_y = tables(n)
     cut = n * 4 // 5
     rng = np.random.default_rng(SEED)
-    start = time.process_time()
-    best: tuple[float, dict[str, Any]] = (0.0, {})
-    tried = 0
-    while time.process_time() - start < 2 * seconds:
-        settings: dict[str, Any] = {
-            "learning_rate": float(np.exp(rng.uniform(np.log(0.02), np.log(0.2)))),
-            "num_leaves": int(np.exp(rng.uniform(np.log(4), np.log(128)))),
-            "min_child_samples": int(np.exp(rng.uniform(np.log(10), np.log(500)))),
-            "reg_lambda": float(np.exp(rng.uniform(np.log(1e-3), np.log(50)))),
-            "colsample_bytree": float(rng.uniform(0.3, 1.0)),
-            "subsample": float(rng.uniform(0.5, 1.0)),
-            "subsample_freq": 1,
-            "extra_trees": bool(rng.random() < 0.3),
-        }
-        model = LGBMClassifier(n_estimators=3000, n_jobs=2, verbosity=-1, **settings)
+    file = TRIED / f"{n}.jsonl"
+    tried = rows_of(file)
+    drawn = [draw(rng) for _ in tried]
+    spent = sum(row["processor_s"] for row in tried)
+    while spent < 2 * seconds:
+        drawn.append(draw(rng))
+        start = time.process_time()
+        model = LGBMClassifier(n_estimators=3000, n_jobs=2, verbosity=-1, **drawn[-1])
         model.fit(
             X[:cut], y[:cut],
             eval_X=(X[cut:],), eval_y=(y[cut:],), eval_metric="auc", callbacks=[early_stopping(50, verbose=False)],
         )  # fmt: skip
         auc = float(roc_auc_score(y[cut:], model.predict_proba(X[cut:])[:, 1]))
-        tried += 1
-        if auc > best[0]:
-            best = auc, {**settings, "n_estimators": model.best_iteration_}
-            print(json.dumps({"tried": tried, "auc": auc, **best[1]}), file=sys.stderr, flush=True)
-    final = LGBMClassifier(n_jobs=2, verbosity=-1, **best[1]).fit(X, y)
-    told = {"seconds": round((time.process_time() - start) / 2, 1), "tried": tried, "settings": best[1]}
+        taken = time.process_time() - start
+        spent += taken
+        tried.append({"auc": round(auc, 5), "trees": model.best_iteration_, "processor_s": round(taken, 1)})
+        append(file, tried[-1])
+    best = max(range(len(tried)), key=lambda i: tried[i]["auc"])
+    settings = {**drawn[best], "n_estimators": tried[best]["trees"]}
+    final = LGBMClassifier(n_jobs=2, verbosity=-1, **settings).fit(X, y)
+    told = {"processor_s": round(spent), "tried": len(tried), "settings": settings}
     return {**told, **measured(new_y, final.predict_proba(new)[:, 1])}
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    """Rows of a file that may not exist yet."""
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def append(file: Path, row: dict[str, Any]) -> None:
+    """Add a row to a file."""
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a") as lines:
+        lines.write(json.dumps(row) + "\n")
 
 
 def main() -> None:
@@ -145,28 +169,18 @@ def main() -> None:
         (n,), (peer,) = asked.patients, asked.peers
         print("RESULT " + json.dumps(autoprog(n, asked.budget) if peer == "autoprog" else rival(n, asked.rival_s)))
         return
-    rows = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
+    rows = rows_of(ROWS)
     if asked.what == "run":
         for n in asked.patients:
             for peer in asked.peers:
                 if any((row["patients"], row["peer"]) == (n, peer) for row in rows):
                     continue
-                command = [
-                    sys.executable,
-                    "-m",
-                    "benchmarks.large_search",
-                    "one",
-                    "--patients",
-                    str(n),
-                    "--peers",
-                    peer,
-                ]
-                command += ["--budget", str(asked.budget), "--rival-s", str(asked.rival_s)]
+                command = [sys.executable, "-m", "benchmarks.large_search", "one", "--patients", str(n)]
+                command += ["--peers", peer, "--budget", str(asked.budget), "--rival-s", str(asked.rival_s)]
                 done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
                 told = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
                 rows.append({"patients": n, "peer": peer, **json.loads(told[7:])})
-                with ROWS.open("a") as file:
-                    file.write(json.dumps(rows[-1]) + "\n")
+                append(ROWS, rows[-1])
     print(json.dumps(rows, indent=2))
 
 

@@ -328,7 +328,10 @@ class ValidationDocument(BaseModel):
         None, description="Number of visits, for a model of visits. Null in validations from before this field existed."
     )
     n_events: int = Field(description="Number of observed events; for event times, until the last horizon.")
-    expected_events: float = Field(description="Sum of the risks; for event times, until the last horizon.")
+    expected_events: float = Field(
+        description="Sum of the risks; for event times, until the last horizon. Whoever is censored before has a risk "
+        "but no event, so compare the incidences in `horizons`, not this with `n_events`."
+    )
     scores: dict[str, ScoreDocument] = Field(description="Score by metric, in the metric's own direction.")
     performance: PerformanceDocument | None = Field(
         None, description="Null, like the next three, for event times, which have `overall` and `horizons` instead."

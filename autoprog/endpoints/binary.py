@@ -212,7 +212,7 @@ class BinaryEndpoint:
         }
 
     def observe_strata(self, k: int, stratum: NDArray[np.int64], n_strata: int) -> list[dict[str, Any]]:
-        return observed_shares(self.y, stratum, n_strata, self.cohort.groups)
+        return observed_shares(self.y, stratum, n_strata, self.cohort.groups, self.cohort.patient)
 
     def observed(self, k: int) -> BinaryOutcome:
         return BinaryOutcome(self.y, Clusters.of(self.cohort))

@@ -244,9 +244,14 @@ class EventEndpoint:
         }
 
     def observe_strata(self, k: int, stratum: NDArray[np.int64], n_strata: int) -> list[dict[str, Any]]:
-        last = k == len(self.horizons) - 1
         return observed_incidences(
-            self.y, stratum, n_strata, self.horizons[k], curve=last, grouped=self.cohort.groups is not None
+            self.y,
+            stratum,
+            n_strata,
+            self.horizons[k],
+            curve=k == len(self.horizons) - 1,
+            grouped=self.cohort.groups is not None,
+            patient=self.cohort.patient,
         )
 
     def observed(self, k: int) -> ObservedOutcome:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.endpoints import Endpoint, make_endpoint
-from autoprog.errors import Fault
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.interpreter import ObservedOutcome, PriorRule, RuleSet, explain
 from autoprog.model.external_validation import ExternalCohort, check_outcome, other_patients
 from autoprog.model.model import PrognosticModel
@@ -30,6 +30,11 @@ from autoprog.validation import IDENTITY, Recalibration, recalibration_covarianc
 RecalibrationMethod = Literal["intercept", "intercept_and_slope"]
 
 _SOURCE = "the risks that it gives them, fitted to others and recalibrated to them"
+
+_NO_SLOPE = (
+    "no slope above 0 can be estimated: in these patients the risks either separate those with the outcome from the "
+    "others, or are not higher in them; the method `intercept` fits the event rate alone"
+)
 
 MIN_EVENTS = 10
 """Fewest patients with, and without, the outcome for a recalibration."""
@@ -56,19 +61,22 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     ------
     InvalidInputError
         With all faults: another kind of outcome, features absent or different in unit or categories, or fewer than
-        `MIN_EVENTS` patients with, or without, the outcome (with event times, until the last horizon).
+        `MIN_EVENTS` patients with, or without, the outcome (with event times, until the last horizon); a slope that
+        cannot be estimated.
     """
     check_outcome(model, cohort, "a recalibration")
     faults = make_endpoint(cohort).update_faults(model.horizons, MIN_EVENTS)
     others = other_patients(model, cohort, [Fault("/cohort_id", detail) for detail in faults])
     p, endpoint, slope = model.risks(others.table), others.endpoint(), method == "intercept_and_slope"
     step = endpoint.fit_update(others.risks(model, endpoint.times), slope=slope)
+    if slope and step.slope == 1:
+        raise InvalidInputError([Fault("/method", _NO_SLOPE)])
     former = model.recalibration
     both = former.then(step)
     columns = p.reshape(len(p), -1).T
     intervals = tuple(
-        each.recalibrated(former, step, recalibration_covariance(column, step))
-        for each, column in zip(model.intervals, columns[: len(model.intervals)], strict=True)
+        each.recalibrated(former, step, _covariance(column, step, endpoint, k))
+        for k, (each, column) in enumerate(zip(model.intervals, columns[: len(model.intervals)], strict=True))
     )
     competing = _competing(model, others, endpoint, slope=slope)
     moved = replace(model, recalibration=both, intervals=intervals, competing=competing)
@@ -79,6 +87,12 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
         for k, (rules, q) in enumerate(zip(model.rule_sets, risks, strict=True))
     )
     return replace(moved, rule_sets=rule_sets)
+
+
+def _covariance(p: NDArray[np.float64], step: Recalibration, endpoint: Endpoint, horizon: int) -> NDArray[np.float64]:
+    """Covariance of the step as fitted to the risks until one horizon, by groups of patients."""
+    y, weights = endpoint.known_outcomes(horizon)
+    return recalibration_covariance(p, step, residuals=weights * (y - step.apply(p)), groups=endpoint.cohort.groups)
 
 
 def _competing(

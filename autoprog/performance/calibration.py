@@ -40,13 +40,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtri, stdtrit
+from scipy.special import expit
 
 from autoprog.performance.influence import of_expected_observed, standard_error
 from autoprog.performance.logistic import fit_logistic, overlap
 from autoprog.performance.metrics import compute_logit
 from autoprog.performance.score import LEVEL, Estimate, make_estimate, n_rarer
-from autoprog.survival import curve_distances, spline_columns, spline_knots
+from autoprog.survival import curve_distances, curve_reach, grouped_quantile, spline_columns, spline_knots
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +115,15 @@ def _last_coefficient(
     """Fit an unpenalised logistic regression and return its last coefficient."""
     beta, covariance = fit_logistic(y, Z, offset, groups)
     estimate, error = float(beta[-1]), float(np.sqrt(covariance[-1, -1]))
-    quantile = ndtri((1 + LEVEL) / 2) if groups is None else stdtrit(len(np.unique(groups)) - 1, (1 + LEVEL) / 2)
-    reach = float(quantile) * error
+    reach = grouped_quantile(LEVEL, groups) * error
     return Coefficient(estimate, estimate - reach, estimate + reach)
 
 
 _METHODS = {
     1: "one frequency for all, as the risks are equal",
-    2: "logistic in the logit of the risk, as the risks differ too little for a spline",
+    2: "logistic in the logit of the risk, as the risks differ too little for a spline, or it separates the outcomes",
 }
+_LINE, _DIVERGED = 2, 15.0  # columns of a line; log odds from which a curve has no finite estimate
 _SPLINE = "logistic in a restricted cubic spline of the logit of the risk, {} knots"
 
 _LEVEL = LEVEL
@@ -168,10 +168,8 @@ def smooth_calibration(
     x = compute_logit(risks)
     if np.ptp(x) > 0 and not overlap(y, x):
         return None
-    t = _knots(y, x)
-    Z = _design(x, t)
-    beta, covariance = fit_logistic(y, Z, np.zeros(len(x)), groups)
-    found = curve_distances(risks, x, Z, (beta, covariance), expit, LEVEL)
+    t, Z, law = _fit_curve(y, x, groups)
+    found = curve_distances(risks, x, Z, law, expit, level=LEVEL, groups=groups)
     intervals = {name: Estimate(d.estimate, d.lower, d.upper) for name, d in zip(_NAMES, found, strict=True)}
     ici, e50, e90 = (d.estimate for d in found)
     return SmoothCalibration(ici, e50, e90, _method(Z, t), intervals)
@@ -218,24 +216,31 @@ def calibration_curve(
     x = compute_logit(p)
     if np.ptp(x) > 0 and not overlap(y, x):
         return None
-    t = _knots(y, x)
-    Z = _design(x, t)
-    beta, covariance = fit_logistic(y, Z, np.zeros(len(x)), groups)
+    t, Z, (beta, covariance) = _fit_curve(y, x, groups)
     risks = np.unique(np.quantile(p, _PERCENTILES).round(_DECIMALS)) if at is None else at
     points = _columns(compute_logit(risks), t)[:, : Z.shape[1]]
     eta = points @ beta
-    error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", points, covariance, points), 0.0))
-    reach = float(ndtri((1 + _LEVEL) / 2)) * error
+    reach = curve_reach(points, covariance, _LEVEL, groups)
     f, lower, upper = (tuple(expit(bound).tolist()) for bound in (eta, eta - reach, eta + reach))
     return CalibrationCurve(tuple(risks.tolist()), f, lower, upper, _LEVEL, _method(Z, t))
 
 
+def _fit_curve(
+    y: NDArray[np.integer], x: NDArray[np.float64], groups: NDArray[np.integer] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Knots, design matrix, and coefficients with their covariance."""
+    t = spline_knots(x, min(int(y.sum()), int(len(y) - y.sum())))
+    Z, nothing = _design(x, t), np.zeros(len(x))
+    law = fit_logistic(y, Z, nothing, groups)
+    if Z.shape[1] > _LINE and np.abs(Z @ law[0]).max() > max(_DIVERGED, 2 * np.abs(x).max()):
+        # The spline separates outcomes that no line does.
+        t, Z = t[[0, -1]], Z[:, :_LINE]
+        law = fit_logistic(y, Z, nothing, groups)
+    return t, Z, law
+
+
 def _method(Z: NDArray[np.float64], t: NDArray[np.float64]) -> str:
     return _METHODS.get(Z.shape[1], _SPLINE.format(len(t)))
-
-
-def _knots(y: NDArray[np.integer], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return spline_knots(x, min(int(y.sum()), int(len(y) - y.sum())))
 
 
 def _design(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,10 +7,12 @@
     a, b     numerator and denominator of a share, of each patient: sensitivity has a = w d 1{p >= t}, b = w d
     s        the share, sum a / sum b
     e        effective number of patients behind it: s (1 - s) / V,  V = sum_u (sum_{i in u} a_i - s b_i)^2 / (sum b)^2
-             over the groups u, or the patients where there are none; at most the number in the denominator
+             over the groups u, or the patients where there are none, times m / (m - 1) for m groups; at most the
+             number of patients in the denominator. Where V is 0, the number of patients or groups in it
     TP, FP   weight of the patients with and without the outcome whose risk reaches each cut
 
-The interval of a share is Wilson's with e patients: without weights and groups it is the one of a binomial share.
+The interval of a share is Wilson's with e patients: without weights and groups it is the one of a binomial share. With
+groups its quantile is Student's.
 Bands of the curves are percentiles of a bootstrap of the groups. More than 2,000 groups are put together at random
 into 2,000, and these are drawn, which leaves the distribution of the curves nearly as it is and takes no longer with
 more patients.
@@ -27,9 +29,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from autoprog.performance.score import LEVEL
+from autoprog.survival import grouped_quantile
 
 _Floats = NDArray[np.float64]
 
@@ -39,6 +41,7 @@ _RESAMPLES = 300
 _MAX_UNITS = 2_000
 _DECIMALS = 5
 _THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_ROUNDING = 1e-15
 _MIN_SHARE = 0.005  # of the patients on either side of a threshold
 
 
@@ -111,19 +114,21 @@ def weighted_share(a: _Floats, b: _Floats, groups: NDArray[np.integer] | None) -
     s = float(a.sum()) / total
     residuals: _Floats = a - s * b
     inside = b > 0
-    most = int(inside.sum())
+    most = units = int(inside.sum())
+    among = None if groups is None else groups[inside]
+    correction = 1.0
     if groups is not None:
         residuals = np.bincount(groups, residuals).astype(np.float64)
-        most = min(most, len(np.unique(groups[inside])))
-    variance = float(residuals @ residuals) / total**2
-    e = min(most, s * (1 - s) / variance) if 0 < s < 1 and variance > 0 else float(most)
-    lower, upper = wilson(s, e)
+        units = len(np.unique(among))
+        correction = units / max(1, units - 1)
+    variance = correction * float(residuals @ residuals) / total**2
+    e = min(most, s * (1 - s) / variance) if 0 < s < 1 and variance > _ROUNDING else float(units)
+    lower, upper = wilson(s, e, grouped_quantile(LEVEL, among))
     return {"estimate": s, "lower": lower, "upper": upper}
 
 
-def wilson(s: float, n: float) -> tuple[float, float]:
-    """Interval, of level `LEVEL`, of a share s of n patients."""
-    z = float(ndtri((1 + LEVEL) / 2))
+def wilson(s: float, n: float, z: float) -> tuple[float, float]:
+    """Interval of a share s of n patients, z standard errors on either side."""
     middle, reach = s + z**2 / (2 * n), z * np.sqrt(s * (1 - s) / n + z**2 / (4 * n**2))
     scale = 1 + z**2 / n
     return max(0.0, float((middle - reach) / scale)), min(1.0, float((middle + reach) / scale))

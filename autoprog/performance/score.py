@@ -11,6 +11,11 @@ Confidence intervals from standard errors, on the scale on which each measure is
 
     interval    f^-1( f(x) -+ h f'(x) )
 
+At 0 and 1 a measure of ranking has no standard error. If each of m patients with the rarer outcome is above all others
+with probability c, all are with c^m, and c is not refuted as long as this is at least (1 - level) / 2.
+
+    interval of 1    [ ((1 - level) / 2)^(1 / m), 1 ],  that of 0 mirrors it
+
 References
 ----------
 Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapter 12 (transformations); Newcombe 2006, Stat Med 25:559
@@ -68,13 +73,16 @@ class Estimate:
 def make_estimate(
     name: str, estimate: float, error: float, rarer: int, most: float = math.inf, *, grouped: bool = False
 ) -> Estimate:
-    """Compute a measure's interval, up to `most`; its length is 0 if the measure is at an end of its range."""
+    """Compute a measure's interval, up to `most`; its length is 0 if a positive measure is 0."""
     level = (1 + LEVEL) / 2
     # A single group has the quantile of two, and so a wide interval.
     h = float(ndtri(level) if name in _POSITIVE and not grouped else stdtrit(max(1, rarer - 1), level)) * error
     if name not in _SCALES:
         return Estimate(estimate, estimate - h, min(most, estimate + h))
-    if error == 0 or estimate <= 0 or (name in _RANKS and estimate >= 1):
+    if name in _RANKS and not 0 < estimate < 1:
+        reach = 1 - ((1 - LEVEL) / 2) ** (1 / max(1, rarer))
+        return Estimate(estimate, max(0.0, estimate - reach), min(1.0, estimate + reach))
+    if error == 0 or estimate <= 0:
         return Estimate(estimate, estimate, estimate)
     f, slope, inverse = _SCALES[name]
     reach = h * slope(estimate)

@@ -17,14 +17,31 @@ _MIN_COUNTED = 10  # patients of a stratum that is described; the outcomes of fe
 
 
 def observed_shares(
-    y: NDArray[np.integer], stratum: NDArray[np.int64], n_strata: int, groups: NDArray[np.integer] | None = None
+    y: NDArray[np.integer],
+    stratum: NDArray[np.int64],
+    n_strata: int,
+    groups: NDArray[np.integer] | None = None,
+    patient: NDArray[np.integer] | None = None,
 ) -> list[dict[str, Any]]:
-    """Count patients and outcomes 0 and 1 of every stratum, with Wilson's interval of the share that has it."""
+    """Count rows and outcomes 0 and 1 of every stratum, with Wilson's interval of the share that has it.
+
+    Parameters
+    ----------
+    y, stratum, n_strata
+        Outcomes and index of each row's stratum, both (n,), and number of strata.
+    groups, patient : ndarray of int, shape = (n,), or None
+        Groups of correlated rows; the patient of each row, by default each his own.
+
+    Returns
+    -------
+    list of dict
+        As `observed_incidences`.
+    """
     found = []
     for s in range(n_strata):
         rows = stratum == s
         n, events = int(rows.sum()), int(y[rows].sum())
-        told = n >= _MIN_COUNTED
+        told = _can_be_told(rows, patient)
         share = weighted_share((rows & (y == 1)).astype(np.float64), rows.astype(np.float64), groups) if told else None
         found.append({"n": n, "n_events": events if told else None, "observed": share, "curve": None})
     return found
@@ -38,6 +55,7 @@ def observed_incidences(
     *,
     curve: bool,
     grouped: bool = False,
+    patient: NDArray[np.integer] | None = None,
 ) -> list[dict[str, Any]]:
     """Estimate the incidence of the event of interest until a horizon in every stratum.
 
@@ -53,6 +71,8 @@ def observed_incidences(
         Whether the whole curve is given, with numbers at risk.
     grouped : bool
         Whether patients are correlated; there are no intervals then, as Greenwood's would be too narrow.
+    patient : ndarray of int, shape = (n,), or None
+        The patient of each row; by default each his own.
 
     Returns
     -------
@@ -64,7 +84,7 @@ def observed_incidences(
     for s in range(n_strata):
         here = y[stratum == s]
         n = len(here)
-        if n < _MIN_COUNTED:
+        if not _can_be_told(stratum == s, patient):
             found.append({"n": n, "n_events": None, "observed": None, "curve": None})
             continue
         estimate = aalen_johansen(here["time"], here["event"], causes=causes)
@@ -76,6 +96,10 @@ def observed_incidences(
         drawn = _curve(here, estimate, end, horizon, grouped=grouped) if curve else None
         found.append({"n": n, "n_events": events, "observed": observed, "curve": drawn})
     return found
+
+
+def _can_be_told(rows: NDArray[np.bool_], patient: NDArray[np.integer] | None) -> bool:
+    return int(rows.sum() if patient is None else len(np.unique(patient[rows]))) >= _MIN_COUNTED
 
 
 def _curve(

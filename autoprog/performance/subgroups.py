@@ -32,7 +32,7 @@ class Subgroup:
 
     feature: str
     label: str  # value of the feature that the patients share
-    n: int | None  # None, as `events`, for fewer than `MIN_COUNTED` patients
+    n: int | None  # patients or visits; None, as `events`, for fewer than `MIN_COUNTED` patients
     events: int | None
     # None for fewer than `MIN_OF_EACH` patients, or `MIN_GROUPS` groups, with or without the outcome. `auc_roc` is for
     # outcomes without a time. For those with a time there is `auc`, and all are until the last horizon.
@@ -73,7 +73,8 @@ def measure_subgroups(cohort: Cohort, p: NDArray[np.floating], names: Sequence[s
     for name in names:
         for label, rows in split_by_feature(cohort.features[columns[name]], cohort.X[:, columns[name]]):
             groups = None if cohort.groups is None else cohort.groups[rows]
-            found.append(_measured(name, label, cohort.y[rows], np.asarray(p, dtype=np.float64)[rows], groups))
+            risks = np.asarray(p, dtype=np.float64)[rows]
+            found.append(_measured(name, label, cohort.y[rows], risks, cohort.patient[rows], groups))
     return tuple(found)
 
 
@@ -100,12 +101,17 @@ def _band(low: float, high: float) -> str:
 
 
 def _measured(
-    feature: str, label: str, y: NDArray[np.integer], p: NDArray[np.float64], groups: NDArray[np.integer] | None
+    feature: str,
+    label: str,
+    y: NDArray[np.integer],
+    p: NDArray[np.float64],
+    patient: NDArray[np.integer],
+    groups: NDArray[np.integer] | None,
 ) -> Subgroup:
     n, events = len(y), int(y.sum())
-    if n < MIN_COUNTED:
+    if len(np.unique(patient)) < MIN_COUNTED:
         return Subgroup(feature, label, None, None)
-    if min(events, n - events) < MIN_OF_EACH or n_rarer(y, groups) < MIN_GROUPS:
+    if n_rarer(y, patient) < MIN_OF_EACH or n_rarer(y, groups) < MIN_GROUPS:
         return Subgroup(feature, label, n, events)
     auc, brier = (estimate_score_interval(METRICS[name], y, p, groups) for name in ("auc_roc", "brier"))
     return Subgroup(

@@ -119,10 +119,9 @@ def _validation_section(run: ReportedRun, measured: Document) -> Section:
     """The other patients, and the model's figures in them beside those of the development."""
     other = run.validation_cohort
     name = "other patients" if other is None else str(other["name"])
-    expected, observed = float(measured["expected_events"]), int(measured["n_events"])
     text = (
-        f"{name}: {plural(int(measured['n_patients']), 'patient')}, {plural(observed, 'event')} observed, "
-        f"{significant(expected)} expected by the model. Calibration slope {bounded(measured['calibration']['slope'])}."
+        f"{name}: {plural(int(measured['n_patients']), 'patient')} with {plural(int(measured['n_events']), 'event')}; "
+        f"{run.kind.expected(measured)}. Calibration slope {bounded(measured['calibration']['slope'])}."
     )
     rows = tuple(_beside(run, measured))
     columns = (Column("Measure"), Column("Development, out of fold", "number"), Column("Other patients", "number"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from autoprog.cohort import Binary, Outcome, TimeToEvent
 from autoprog.endpoints import read_kind
 from autoprog.performance import EVENT_METRICS, METRICS
+from autoprog.report.digits import significant
 from autoprog.report.phrases import estimate, listed, percent, plural, quoted, with_bounds
 from autoprog.report.references import cite
 
@@ -201,6 +202,10 @@ class OutcomeWords(Protocol):
         """Share with the outcome, or its incidence, in both cohorts."""
         ...
 
+    def expected(self, validation: Document) -> str:
+        """What the model expected in other patients, and what was observed."""
+        ...
+
 
 class Labels:
     """An outcome without a time."""
@@ -291,6 +296,12 @@ class Labels:
         return (
             f"The share of {run.words.rows} with the outcome was {percent(run.cohort['event_rate'])} in development "
             f"and {percent(cohort['event_rate'])} in the validation."
+        )
+
+    def expected(self, validation: Document) -> str:
+        """Events."""
+        return (
+            f"{significant(validation['expected_events'])} events were expected and {validation['n_events']:,} observed"
         )
 
 
@@ -407,6 +418,15 @@ class EventTimes:
         return (
             f"The incidence of the event by {run.horizons[-1]:g} was {percent(here['estimate'])} in development and "
             f"{percent(there['estimate'])} in the validation."
+        )
+
+    def expected(self, validation: Document) -> str:
+        """Ratio of the incidences: whoever is censored has a risk, but no event that was observed."""
+        last = validation["horizons"][-1]
+        found = last["performance"]
+        return (
+            f"the incidence by {last['horizon']:g} was {percent(found['observed']['estimate'])}, expected over observed "
+            f"{estimate(found['expected_observed'])}"
         )
 
 

@@ -10,6 +10,7 @@ from autoprog.survival.calibration_curve import (
     calibration_curve,
     calibration_groups,
     curve_distances,
+    curve_reach,
     spline_columns,
     spline_knots,
 )
@@ -22,7 +23,7 @@ from autoprog.survival.concordance import (
     uno_c,
     wolbers_c,
 )
-from autoprog.survival.estimates import Estimates, Interval
+from autoprog.survival.estimates import Estimates, Interval, grouped_quantile
 from autoprog.survival.kaplan_meier import KaplanMeier, censoring_survival, ipcw_weights, kaplan_meier
 from autoprog.survival.net_benefit import net_benefit, net_benefit_of_all
 from autoprog.survival.outcomes import (
@@ -78,9 +79,11 @@ __all__ = [
     "check_outcomes",
     "cumulative_dynamic_auc",
     "curve_distances",
+    "curve_reach",
     "d_calibration",
     "fit_cox",
     "fit_fine_gray",
+    "grouped_quantile",
     "harrell_c",
     "integrated_brier",
     "ipcw_weights",

@@ -37,11 +37,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtri
+from scipy.special import chdtri, fdtri
 
 from autoprog.survival.aalen_johansen import aalen_johansen
 from autoprog.survival.calibration import checked_risks
-from autoprog.survival.estimates import Interval, normal_quantile
+from autoprog.survival.estimates import Interval, grouped_quantile
 from autoprog.survival.outcomes import OutcomeError
 from autoprog.survival.pseudo_values import cloglog, fit_cloglog, inverse_cloglog, pseudo_values
 
@@ -54,13 +54,16 @@ def curve_distances(
     Z: _Floats,
     law: tuple[_Floats, _Floats],
     inverse_link: Callable[[_Floats], _Floats],
+    *,
     level: float = 0.95,
+    groups: NDArray[np.integer] | None = None,
 ) -> tuple[Interval, Interval, Interval]:
     """Mean, median and 90th percentile of the distance d of risks from a smooth calibration curve.
 
     The intervals are basic ones, 2 d - quantiles of d(beta*), of a bootstrap of the patients and of the curve. A
     resampled curve follows chance twice and is further off, which the basic interval subtracts. If the risks may be
-    calibrated by Wald's test, intervals begin at 0.
+    calibrated by Wald's test, intervals begin at 0. With m groups beta* has Student's law with m - 1 degrees of freedom
+    and the test is Hotelling's; no more groups than coefficients say nothing, and the intervals are [0, 1].
 
     Parameters
     ----------
@@ -70,11 +73,13 @@ def curve_distances(
         Link of the risks: Z beta of a curve on which all lie.
     Z : ndarray, shape = (n, k)
         Design matrix of the curve.
-    law : pair of ndarray, shapes = (k,) and (k, k), coefficients and covariance of the normal beta*
+    law : pair of ndarray, shapes = (k,) and (k, k), coefficients of the curve and their covariance
     inverse_link : callable (ndarray) -> ndarray
         From Z beta to risks.
     level : float
         Confidence level of the intervals.
+    groups : ndarray of int, shape = (n,), or None
+        Groups of correlated patients, by which the covariance is.
 
     Returns
     -------
@@ -83,21 +88,39 @@ def curve_distances(
     """
     beta, covariance = law
     found = _summaries(np.abs(p - inverse_link(Z @ beta)))
+    k, m = len(beta), len(p) if groups is None else len(np.unique(groups))
+    if groups is not None and m <= k:
+        mean, median, most = (Interval(float(d), 0.0, 1.0) for d in found)
+        return mean, median, most
     rng = np.random.default_rng(0)
     # Many patients are thinned evenly and not redrawn: their variation is small compared with the curve's.
     part = np.argsort(p, kind="stable")[np.unique(np.linspace(0, len(p) - 1, _MAX_POINTS).astype(np.intp))]
     again = np.empty((_DRAWS, 3))
-    for b, drawn in enumerate(beta + rng.standard_normal((_DRAWS, len(beta))) @ _root(covariance)):
+    steps = rng.standard_normal((_DRAWS, k))
+    if groups is not None:
+        steps *= np.sqrt((m - 1) / rng.chisquare(m - 1, (_DRAWS, 1)))
+    for b, drawn in enumerate(beta + steps @ _root(covariance)):
         rows = part if len(part) < len(p) else part[rng.integers(len(part), size=len(part))]
         again[b] = _summaries(np.abs(p[rows] - inverse_link(Z[rows] @ drawn)))
     lower, upper = 2 * found - np.quantile(again, [(1 + level) / 2, (1 - level) / 2], axis=0)
     off = beta - np.linalg.lstsq(Z, x)[0]
-    may_be_calibrated = off @ np.linalg.pinv(covariance, hermitian=True) @ off < chdtri(len(beta), 1 - level)
+    most_off = chdtri(k, 1 - level) if groups is None else k * (m - 1) / (m - k) * fdtri(k, m - k, level)
+    may_be_calibrated = off @ np.linalg.pinv(covariance, hermitian=True) @ off < most_off
     mean, median, most = (
         Interval(float(d), 0.0 if may_be_calibrated else float(np.clip(low, 0.0, d)), float(max(high, d)))
         for d, low, high in zip(found, lower, upper, strict=True)
     )
     return mean, median, most
+
+
+def curve_reach(
+    z: _Floats, covariance: _Floats, level: float, groups: NDArray[np.integer] | None = None
+) -> NDArray[np.float64]:
+    """Distance of a curve's pointwise limits from it, at columns z (m, k); infinite if no more groups than columns."""
+    if groups is not None and len(np.unique(groups)) <= z.shape[1]:
+        return np.full(len(z), np.inf)
+    variance = np.maximum(np.einsum("ij,jk,ik->i", z, covariance, z), 0.0)
+    return np.asarray(grouped_quantile(level, groups) * np.sqrt(variance), dtype=np.float64)
 
 
 def _root(covariance: _Floats) -> _Floats:
@@ -125,6 +148,12 @@ def spline_knots(x: NDArray[np.float64], events: float) -> NDArray[np.float64]:
     percentiles = _FIVE if events >= _ENOUGH else _THREE
     # Knots are observed values, so there are never more of them than coefficients that can be estimated.
     return np.unique(np.quantile(x, percentiles, method="inverted_cdf").round(_APART))
+
+
+def _knots(x: NDArray[np.float64], events: float) -> NDArray[np.float64]:
+    """Knots of a curve; the two ends, for a line, where so many risks are equal that knots coincide."""
+    knots = spline_knots(x, events)
+    return knots if len(knots) > 1 or np.ptp(x) == 0 else np.array([x.min(), x.max()])
 
 
 def spline_columns(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -233,17 +262,17 @@ def calibration_curve(
     t, codes, p = checked_risks(time, event, risk, horizon, cause)
     theta = pseudo_values(t, codes, horizon, cause)[:, 0]
     x = cloglog(p)
-    knots = spline_knots(x, float(((t <= horizon) & (codes == cause)).sum()))
+    knots = _knots(x, float(((t <= horizon) & (codes == cause)).sum()))
     Z = spline_columns(x, knots)
     # Start at a line of slope 1, the estimate for calibrated risks.
     start = np.zeros(Z.shape[1])
     start[min(1, len(start) - 1)] = 1.0 if len(start) > 1 else float(x.mean())
     beta, covariance = fit_cloglog(theta, Z, np.zeros(len(x)), start, groups)
-    distances = curve_distances(p, x, Z, (beta, covariance), inverse_cloglog, level)
+    distances = curve_distances(p, x, Z, (beta, covariance), inverse_cloglog, level=level, groups=groups)
     lowest, highest = np.quantile(p, [_OUTERMOST, 1 - _OUTERMOST])
     at = np.unique(np.linspace(float(lowest), float(highest), _POINTS))
     z = spline_columns(cloglog(at), knots)
-    eta, reach = z @ beta, normal_quantile(level) * np.sqrt(np.einsum("ij,jk,ik->i", z, covariance, z))
+    eta, reach = z @ beta, curve_reach(z, covariance, level, groups)
     lower, upper = inverse_cloglog(eta - reach), inverse_cloglog(eta + reach)
     return CalibrationCurve(
         distances[0].estimate,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 _ROUNDING = 1e-12
 
@@ -53,3 +53,11 @@ def log_log_limits(
 def normal_quantile(level: float) -> float:
     """Distance in standard errors from an estimate to the limits of its two-sided interval."""
     return float(ndtri((1 + level) / 2))
+
+
+def grouped_quantile(level: float, groups: NDArray[np.integer] | None) -> float:
+    """As `normal_quantile`; with groups, whose spread tells the standard error, Student's for m - 1 of m groups."""
+    if groups is None:
+        return normal_quantile(level)
+    # A single group has the quantile of two, and so a wide interval.
+    return float(stdtrit(max(1, len(np.unique(groups)) - 1), (1 + level) / 2))

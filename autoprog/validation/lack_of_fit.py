@@ -30,6 +30,7 @@ from autoprog.performance import compute_logit
 
 _TOO_LOW, _UNSEEN = 3.0, 2.0
 _FOLDS, _SEED = 5, 0
+_FEWEST_GROUPS = 2
 _TREES, _MIN_LEAF = 50, 20
 _BOOSTING = {
     "objective": "binary",
@@ -90,6 +91,8 @@ def _corrections(
     import lightgbm  # noqa: PLC0415  this process needs it nowhere else
 
     delta = np.zeros(len(y))
+    if groups is not None and len(np.unique(groups)) < _FEWEST_GROUPS:
+        return delta  # nobody is left from whom to learn
     if groups is None:
         folds = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=_SEED).split(X)
     else:

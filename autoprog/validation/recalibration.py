@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtri, stdtrit
+from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
 from autoprog.evaluation import grouped_splits
@@ -31,6 +31,7 @@ from autoprog.performance import EPSILON, compute_logit
 from autoprog.performance.calibration import Coefficient
 from autoprog.performance.logistic import fit_logistic, information, maximum_likelihood, overlap
 from autoprog.performance.score import LEVEL, n_rarer
+from autoprog.survival import grouped_quantile, sandwich
 
 PRIOR_PRECISION = 100.0
 """Prior precision of a and b - 1 in a delivered model."""
@@ -146,16 +147,42 @@ def fit_intercept(
 
 
 def recalibration_covariance(
-    p: NDArray[np.floating], recalibration: Recalibration, precision: float = 0.0
+    p: NDArray[np.floating],
+    recalibration: Recalibration,
+    precision: float = 0.0,
+    residuals: NDArray[np.float64] | None = None,
+    groups: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float64]:
-    """Covariance of intercept and slope as fitted to risks p; 0 for a slope of exactly 1, which was not estimated."""
+    """Estimate the covariance of intercept and slope.
+
+    Parameters
+    ----------
+    p : ndarray, shape = (n,)
+        Risks that the recalibration was fitted to.
+    recalibration : Recalibration
+        The fit.
+    precision : float
+        Precision of its prior.
+    residuals, groups : ndarray, shape = (n,), or None
+        Weighted outcomes less recalibrated risks, and codes of groups of correlated patients; without them, or with a
+        single group, patients count as independent.
+
+    Returns
+    -------
+    ndarray, shape = (2, 2)
+        0 for a slope of exactly 1, which was not estimated.
+    """
     x = compute_logit(p)
+    Z = np.column_stack([np.ones(len(x)), x])
     beta = np.array([recalibration.intercept, recalibration.slope])
-    of_both = information(beta, np.column_stack([np.ones(len(x)), x]), np.zeros(len(x)))
-    of_both = of_both + precision * np.eye(2)
-    if recalibration.slope == 1:
-        return np.diag([1 / of_both[0, 0], 0.0])
-    return np.asarray(np.linalg.inv(of_both), dtype=np.float64)
+    of_both = information(beta, Z, np.zeros(len(x))) + precision * np.eye(2)
+    fitted = slice(0, 1 if recalibration.slope == 1 else 2)
+    covariance = np.linalg.inv(of_both[fitted, fitted])
+    if residuals is not None and groups is not None and len(np.unique(groups)) > 1:
+        covariance = sandwich(covariance, Z[:, fitted] * residuals[:, None], groups)
+    found = np.zeros((2, 2))
+    found[fitted, fitted] = covariance
+    return found
 
 
 def delivered_slope(
@@ -196,15 +223,13 @@ def delivered_slope(
     mu = expit(Z @ beta)
     leverage = mu * (1 - mu) * np.einsum("ij,jk,ik->i", Z, V, Z)
     zeta = float((beta - V @ (Z.T @ (leverage * (mu - 0.5))))[1])
-    quantile = ndtri((1 + LEVEL) / 2)
     if groups is not None:
         _, V = fit_logistic(y, Z, nothing, groups)
-        quantile = stdtrit(len(np.unique(groups)) - 1, (1 + LEVEL) / 2)
     followed = 0.0
     if b != 1:  # else it was not estimated
         known = information(np.array([recalibration.intercept, b]), Z, nothing)
         followed = float(np.linalg.solve(known + precision * np.eye(2), known)[1] @ V[:, 1])
-    estimate, reach = zeta / b + followed / b**2, float(quantile * np.sqrt(V[1, 1])) / b
+    estimate, reach = zeta / b + followed / b**2, grouped_quantile(LEVEL, groups) * float(np.sqrt(V[1, 1])) / b
     return Coefficient(estimate, estimate - reach, estimate + reach)
 
 

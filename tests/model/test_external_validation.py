@@ -103,6 +103,15 @@ def test_a_recalibrated_model_is_calibrated_where_it_was_recalibrated(method: st
     np.testing.assert_array_equal(again.risks(cohort.X), after)
 
 
+def test_a_slope_that_cannot_be_estimated_is_refused() -> None:
+    """In these patients the risks rank the wrong way round; the event rate alone can still be fitted."""
+    cohort = others()
+    reversed_ = replace(cohort, y=(1 - cohort.y).astype(np.int8))
+    with pytest.raises(InvalidInputError, match="no slope above 0 can be estimated"):
+        update_model(model(), reversed_, "intercept_and_slope")
+    assert update_model(model(), reversed_, "intercept").risks(cohort.X).mean() == pytest.approx(reversed_.y.mean())
+
+
 def test_faults_of_features_outcome_and_subgroups_come_together() -> None:
     cohort = others()
     healthy = np.flatnonzero(cohort.y == 0)[:40]

@@ -73,3 +73,40 @@ def test_a_covariance_that_rounding_left_below_positive_is_borne() -> None:
     assert np.linalg.eigvalsh(covariance)[0] < 0
     for distance in curve_distances(p, x, Z, (np.array([0.1, 0.9]), covariance), expit):
         assert 0 <= distance.lower <= distance.estimate <= distance.upper
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 8])
+def test_the_band_of_few_groups_covers_as_often_as_it_says(m: int) -> None:
+    """Patients are independent, but the standard errors by m groups must not know."""
+    at, groups = np.linspace(0.1, 0.6, 9), np.arange(600) % m
+    covered = []
+    for seed in range(100):
+        curve = calibration_curve(*simulated(600, seed, slope=0.7), at, groups)
+        assert curve is not None
+        truth = expit(0.7 * logit(at))
+        covered.append((np.array(curve.lower) <= truth) & (truth <= np.array(curve.upper)))
+    assert np.mean(covered) >= 0.93
+    if m <= 4:  # no more groups than coefficients
+        assert set(curve.lower) == {0.0}
+        assert set(curve.upper) == {1.0}
+        smooth = smooth_calibration(*simulated(600, 0), groups)
+        assert smooth is not None
+        assert {(each.lower, each.upper) for each in smooth.intervals.values()} == {(0.0, 1.0)}
+
+
+def test_distances_by_few_groups_do_not_call_calibrated_risks_miscalibrated() -> None:
+    found = [smooth_calibration(*simulated(600, seed), np.arange(600) % 6) for seed in range(60)]
+    assert np.mean([each is not None and each.intervals["ici"].lower == 0 for each in found]) >= 0.9
+
+
+def test_a_spline_that_separates_what_no_line_does_becomes_a_line() -> None:
+    """The three patients with the outcome have the middle risks of twenty."""
+    y = np.zeros(20, dtype=int)
+    y[9:12] = 1
+    p = np.linspace(0.1, 0.9, 20)
+    curve, smooth = calibration_curve(y, p), smooth_calibration(y, p)
+    assert curve is not None
+    assert smooth is not None
+    assert 0.05 < min(curve.observed) <= max(curve.observed) < 0.3
+    assert smooth.method == curve.method
+    assert "separates" in curve.method

@@ -119,3 +119,26 @@ def test_20_000_patients_take_a_fraction_of_a_second() -> None:
 
     # 0.15 alone; BLAS's threads count, and other tests run beside it.
     assert min(measured_s() for _ in range(5)) < 0.6
+
+
+def test_shares_of_three_hospitals_are_known_by_more_than_three_patients() -> None:
+    """No hospital differs: Student's quantile of two degrees of freedom, not the interval of three patients."""
+    lengths, covered = [], []
+    for seed in range(60):
+        y, p = simulated(3_000, seed)
+        by_hospital = operating_document(y, p, RANGE, groups=np.arange(3_000) % 3)["thresholds"]
+        row = next(row for row in by_hospital if row["threshold"] == 0.2)["sensitivity"]
+        lengths.append(row["upper"] - row["lower"])
+        truth = 0.8244  # of 10 million patients
+        covered.append(row["lower"] <= truth <= row["upper"])
+    assert 0.01 < np.median(lengths) < 0.15
+    assert np.mean(covered) >= 0.88
+
+
+def test_a_share_that_all_groups_have_counts_the_groups() -> None:
+    y = np.ones(300, dtype=np.int8)
+    y[:150] = 0
+    p = np.where(y == 1, 0.9, 0.1)
+    row = operating_document(y, p, RANGE, groups=np.arange(300) % 5)["thresholds"][0]["sensitivity"]
+    assert row["estimate"] == 1
+    assert row["lower"] < 0.6

@@ -13,7 +13,8 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from autoprog.performance import smooth_calibration
-from autoprog.performance.calibration import _design, _knots
+from autoprog.performance.calibration import _design
+from autoprog.survival import spline_knots
 
 MEAN, SD = -1.0, 1.3
 
@@ -94,7 +95,7 @@ def test_risks_that_separate_have_no_curve(p: list[float]) -> None:
 
 def test_the_curve_is_scikit_learns_fit_of_the_same_spline() -> None:
     y, p = simulated(lambda x: 0.3 + 0.7 * x, 2000, seed=4)
-    Z = _design(logit(p), _knots(y, logit(p)))
+    Z = _design(logit(p), spline_knots(logit(p), min(y.sum(), len(y) - y.sum())))
     theirs = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(Z[:, 1:], y).predict_proba(Z[:, 1:])[:, 1]
     found = smooth_calibration(y, p)
     assert found is not None

@@ -64,3 +64,15 @@ def test_no_incidence_is_told_beyond_the_follow_up() -> None:
     assert any(last_is_censored)
     for each, censored in zip(found, last_is_censored, strict=True):
         assert (each["observed"] is None) == censored
+
+
+def test_a_stratum_of_one_patient_s_visits_is_not_described() -> None:
+    y, patient = np.ones(24, dtype=np.int8), np.concatenate([np.zeros(12, dtype=np.int64), np.arange(1, 13)])
+    stratum = np.repeat([0, 1], 12)
+    one, twelve = observed_shares(y, stratum, 2, patient, patient)
+    assert (one["n"], one["n_events"], one["observed"]) == (12, None, None)
+    assert twelve["n_events"] == 12
+    followed = event_times(np.arange(1.0, 25.0), y)
+    one, twelve = observed_incidences(followed, stratum, 2, 20.0, curve=True, grouped=True, patient=patient)
+    assert (one["n_events"], one["observed"], one["curve"]) == (None, None, None)
+    assert twelve["observed"] is not None

@@ -8,6 +8,7 @@ from scipy.special import expit
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from autoprog.cohort import Binary, Cohort, Feature
+from autoprog.cohort.visits import VisitTable
 from autoprog.performance.subgroups import (
     MIN_COUNTED,
     MIN_OF_EACH,
@@ -95,3 +96,23 @@ def test_a_feature_without_variation_is_one_subgroup() -> None:
     X[:, 2] = 1.0
     (found,) = measure_subgroups(replace(cohort, X=X), p, ["lab"])
     assert found.n == 100
+
+
+def test_a_patient_s_visits_are_not_many_patients() -> None:
+    """One man has 12 visits: his outcomes are not told, as those of fewer than ten patients are not."""
+    cohort, p = patients(612, seed=2)
+    cohort.X[:, 1] = 0
+    cohort.X[:12, 1] = 1
+    of_one = np.concatenate([np.zeros(12, dtype=np.int64), np.arange(1, 601)])
+    visits = replace(cohort, groups=of_one, visits=VisitTable(of_one, np.arange(612.0)))
+    found = {s.label: s for s in measure_subgroups(visits, p, ["sex"])}
+    assert (found["m"].n, found["m"].events) == (None, None)
+    assert found["f"].n == 600
+    # Ten men of whom one alone has the outcome, at each of a dozen visits, are counted and not measured.
+    cohort.X[:24, 1] = 1
+    few = np.concatenate([np.zeros(12, dtype=np.int64), np.arange(1, 601)])
+    y = cohort.y.copy()
+    y[:12], y[12:24] = 1, 0
+    visits = replace(cohort, y=y, groups=few, visits=VisitTable(few, np.arange(612.0)))
+    men = {s.label: s for s in measure_subgroups(visits, p, ["sex"])}["m"]
+    assert (men.n, men.events, men.brier) == (24, 12, None)

@@ -160,3 +160,26 @@ def test_tied_risks_stay_together_and_an_unknown_incidence_is_none() -> None:
     found = calibration_groups(time, event, risk, 5.5, groups=10)
     assert found.n.tolist() == [3, 3]
     np.testing.assert_allclose(found.observed, [2 / 3, np.nan])
+
+
+def test_a_curve_through_two_risks_of_which_one_is_rare_is_a_line() -> None:
+    """19 patients in 20 share a risk, so that all knots of a spline coincide."""
+    rng = np.random.default_rng(0)
+    risk = np.where(np.arange(4_000) % 20 == 0, 0.5, 0.01)
+    time = rng.exponential(HORIZON / -np.log1p(-risk))
+    followed = rng.exponential(3 * HORIZON, 4_000)
+    event = (time <= followed).astype(np.int8)
+    found = calibration_curve(np.minimum(time, followed), event, risk, HORIZON)
+    assert found.knots == 2
+    assert found.ici < 0.01
+    assert found.distances[0].lower == 0
+
+
+@pytest.mark.parametrize("m", [2, 3, 6])
+def test_the_band_of_few_groups_covers_as_often_as_it_says(m: int) -> None:
+    covered, groups = [], np.arange(500) % m
+    for seed in range(80):
+        found = calibration_curve(*cohort_with_known_risk(seed, 500), HORIZON, groups=groups)
+        covered.append((found.lower <= found.risk) & (found.risk <= found.upper))
+    assert np.mean(np.concatenate(covered)) >= 0.92
+    assert (m > 2) or {(each.lower, each.upper) for each in found.distances} == {(0.0, 1.0)}

@@ -69,3 +69,11 @@ def test_risks_that_are_all_the_same_have_a_finite_estimate(constant: int) -> No
     found = estimate_lack_of_fit(X, y, np.full(60, y.mean()), np.ones(60))
     assert np.isfinite(found)
     assert found > 0
+
+
+def test_the_outcomes_of_a_single_group_tell_of_no_fault_in_others() -> None:
+    """The sample may miss all patients of a small second hospital."""
+    X, y, p = patients(300, 2.0, 3)
+    alone = estimate_lack_of_fit(X, y, p, np.ones(300), np.zeros(300, dtype=int))
+    without_features = estimate_lack_of_fit(np.zeros_like(X), y, p, np.ones(300))
+    assert 0 < alone <= without_features

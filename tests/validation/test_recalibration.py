@@ -12,6 +12,7 @@ from autoprog.validation import (
     cross_fitted,
     delivered_slope,
     fit_recalibration,
+    recalibration_covariance,
     shrunk_recalibration,
 )
 from autoprog.validation.recalibration import recalibration_splits
@@ -136,3 +137,19 @@ def test_a_slope_that_was_not_estimated_is_that_of_the_risks() -> None:
     assert plain is not None
     assert slope.estimate == pytest.approx(plain.estimate, abs=0.01)
     assert delivered_slope(np.repeat([0, 1], 5), np.linspace(0.1, 0.9, 10), Recalibration()) is None
+
+
+def test_copies_of_a_patient_make_a_recalibration_no_more_certain() -> None:
+    y, p = simulated(400, 3)
+    alone = recalibration_covariance(p, fit_recalibration(y, p))
+    copied, risks, patient = np.repeat(y, 10), np.repeat(p, 10), np.repeat(np.arange(400), 10)
+    fitted = fit_recalibration(copied, risks)
+    naive = recalibration_covariance(risks, fitted)
+    by_patient = recalibration_covariance(risks, fitted, residuals=copied - fitted.apply(risks), groups=patient)
+    np.testing.assert_allclose(naive, alone / 10, rtol=1e-6)
+    np.testing.assert_allclose(by_patient, alone, rtol=0.25)
+    fixed = Recalibration(fitted.intercept, 1.0)
+    of_intercept = recalibration_covariance(risks, fixed, residuals=copied - fixed.apply(risks), groups=patient)
+    assert of_intercept[0, 0] > 0
+    assert not of_intercept[1:].any()
+    assert not of_intercept[:, 1:].any()

@@ -7,7 +7,7 @@ h a horizon; c thresholds at which a patient would be treated (m,).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -380,32 +380,34 @@ def measure_event_subgroups(
     """
     columns = {feature.name: j for j, feature in enumerate(cohort.features)}
     y, p, horizon = cohort.outcomes, np.asarray(F, dtype=np.float64)[:, -1], follow_up.horizons[-1]
-    return tuple(
-        _measured(name, label, y[rows], p[rows], horizon, None if cohort.groups is None else cohort.groups[rows])
-        for name in names
-        for label, rows in split_by_feature(cohort.features[columns[name]], cohort.X[:, columns[name]])
-    )
+    found = []
+    for name in names:
+        for label, rows in split_by_feature(cohort.features[columns[name]], cohort.X[:, columns[name]]):
+            groups = None if cohort.groups is None else cohort.groups[rows]
+            found.append(
+                _measured(Subgroup(name, label, None, None), y[rows], p[rows], horizon, cohort.patient[rows], groups)
+            )
+    return tuple(found)
 
 
 def _measured(
-    feature: str,
-    label: str,
+    small: Subgroup,
     y: NDArray[np.void],
     p: NDArray[np.float64],
     horizon: float,
+    patient: NDArray[np.integer],
     groups: NDArray[np.integer] | None,
 ) -> Subgroup:
     n, events = len(y), int(((y["event"] == 1) & (y["time"] <= horizon)).sum())
-    if n < MIN_COUNTED:
-        return Subgroup(feature, label, None, None)
-    if n_rarer_at(y, horizon) < MIN_OF_EACH or n_rarer_at(y, horizon, groups) < MIN_GROUPS:
-        return Subgroup(feature, label, n, events)
+    if len(np.unique(patient)) < MIN_COUNTED:
+        return small
+    counted = replace(small, n=n, events=events)
+    if n_rarer_at(y, horizon, patient) < MIN_OF_EACH or n_rarer_at(y, horizon, groups) < MIN_GROUPS:
+        return counted
     try:
         found = performance_at(y, p, horizon, groups)
     except (HorizonError, NoEventError, NoPairError):  # nobody in the subgroup is followed to the horizon
-        return Subgroup(feature, label, n, events)
+        return counted
     ratio, intervals = found.expected_observed, found.intervals
     expected_observed = Estimate(ratio.estimate, ratio.lower, ratio.upper)
-    return Subgroup(
-        feature, label, n, events, auc=intervals["auc"], brier=intervals["brier"], expected_observed=expected_observed
-    )
+    return replace(counted, auc=intervals["auc"], brier=intervals["brier"], expected_observed=expected_observed)

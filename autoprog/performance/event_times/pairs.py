@@ -12,7 +12,8 @@
     integrated Brier score   sum_i c_i l_i / sum_i c_i
 
 The censoring weights are those of all patients in every resample. In a large cohort the pairs are those of a random
-subset of patients; losses use all.
+subset of patients, or of whole groups where these are many; losses use all. The variance of a score between resamples
+is then that of so many patients fewer.
 """
 
 from __future__ import annotations
@@ -30,7 +31,29 @@ MAX_PAIRS = 4_000_000
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.float32]
-ResampledScores = Callable[[_Counts], _Floats]
+# Groups from which a subset is drawn as a whole.
+_MANY_GROUPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledScores:
+    """Scores of sets of curves in resamples of the patients.
+
+    Attributes
+    ----------
+    scores : callable (ndarray, shape = (n, b)) -> ndarray, shape = (b, t)
+        From c, as float32, to scores in the metric's own direction.
+    share : float
+        Share of the patients, or groups, whose pairs are compared, in (0, 1]: the variance between resamples of all of
+        them is so many times as large.
+    """
+
+    scores: Callable[[_Counts], _Floats]
+    share: float = 1.0
+
+    def __call__(self, c: _Counts) -> _Floats:
+        """Score resamples."""
+        return self.scores(c)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +80,12 @@ class _Pairs:
 
 
 def resampled_event_scores(
-    name: str, y: NDArray[np.void], F: NDArray[np.floating], follow_up: ScoringContext, rng: np.random.Generator
+    name: str,
+    y: NDArray[np.void],
+    F: NDArray[np.floating],
+    follow_up: ScoringContext,
+    rng: np.random.Generator,
+    groups: NDArray[np.integer] | None = None,
 ) -> ResampledScores:
     """Prepare the scoring of sets of curves in resamples.
 
@@ -69,16 +97,20 @@ def resampled_event_scores(
         Context of the search's cohort.
     rng : numpy.random.Generator
         Draws the patients to compare in a large cohort.
+    groups : ndarray of int, shape = (n,), or None
+        Groups of correlated patients.
 
     Returns
     -------
-    callable (ndarray, shape = (n, b)) -> ndarray, shape = (b, t)
-        From c, as float32, to scores in the metric's own direction.
+    ResampledScores
+        Of the t sets of curves.
     """
     if name == "integrated_brier":
         loss = np.array([_integrated_loss(y, np.asarray(risks, dtype=np.float64), follow_up) for risks in F])
-        return lambda c: np.asarray((c.T @ loss.T) / c.sum(axis=0, dtype=np.float64)[:, None])
-    pairs = _PAIRS[name](y, follow_up, rng)
+        return ResampledScores(lambda c: np.asarray((c.T @ loss.T) / c.sum(axis=0, dtype=np.float64)[:, None]))
+    make, is_case = _PAIRS[name]
+    kept, share = _some(len(y), int(is_case(y, follow_up).sum()), rng, groups)
+    pairs = make(y, follow_up, kept)
 
     def scores(c: _Counts) -> _Floats:
         means = np.zeros((c.shape[1], len(F)))
@@ -88,7 +120,7 @@ def resampled_event_scores(
                 means[:, k] += part.score(risks, c, total) / len(pairs)
         return means
 
-    return scores
+    return ResampledScores(scores, share)
 
 
 def can_be_scored(name: str, y: NDArray[np.void], follow_up: ScoringContext) -> Callable[[NDArray[np.bool_]], bool]:
@@ -123,19 +155,39 @@ def _integrated_loss(y: NDArray[np.void], F: _Floats, follow_up: ScoringContext)
     return length
 
 
-def _some(n: int, cases: NDArray[np.intp], rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Cases and the patients to compare them with; in a large cohort from one random subset."""
-    others = np.arange(n)
-    if len(cases) * n <= MAX_PAIRS:
-        return cases, others
-    share = float(np.sqrt(MAX_PAIRS / (len(cases) * n)))
-    kept = rng.random(n) < share
-    return cases[kept[cases]], others[kept]
+def _some(
+    n: int, n_cases: int, rng: np.random.Generator, groups: NDArray[np.integer] | None
+) -> tuple[NDArray[np.bool_], float]:
+    """Patients to compare, and their share of all; in a large cohort a random subset."""
+    if n_cases * n <= MAX_PAIRS:
+        return np.ones(n, dtype=np.bool_), 1.0
+    share = float(np.sqrt(MAX_PAIRS / (n_cases * n)))
+    if groups is None:
+        kept = rng.random(n) < share
+        return kept, float(kept.mean())
+    distinct, unit = np.unique(groups, return_inverse=True)
+    if len(distinct) * share < _MANY_GROUPS:
+        # What few groups differ by does not become less with more patients in each: the share counts as 1.
+        return rng.random(n) < share, 1.0
+    drawn = rng.random(len(distinct)) < share
+    return drawn[unit], float(drawn.mean())
 
 
-def _uno(y: NDArray[np.void], follow_up: ScoringContext, rng: np.random.Generator) -> list[_Pairs]:
-    time, event, G, tau = y["time"], y["event"], follow_up.censoring, follow_up.times[-1]
-    cases, others = _some(len(y), np.flatnonzero((event == 1) & (time <= tau)), rng)
+def _by_tau(y: NDArray[np.void], follow_up: ScoringContext) -> NDArray[np.bool_]:
+    return np.asarray((y["event"] == 1) & (y["time"] <= follow_up.times[-1]))
+
+
+def _ever(y: NDArray[np.void], _follow_up: ScoringContext) -> NDArray[np.bool_]:
+    return np.asarray(y["event"] == 1)
+
+
+def _by_last_horizon(y: NDArray[np.void], follow_up: ScoringContext) -> NDArray[np.bool_]:
+    return np.asarray((y["event"] == 1) & (y["time"] <= max(follow_up.horizons)))
+
+
+def _uno(y: NDArray[np.void], follow_up: ScoringContext, kept: NDArray[np.bool_]) -> list[_Pairs]:
+    time, event, G = y["time"], y["event"], follow_up.censoring
+    cases, others = np.flatnonzero(_by_tau(y, follow_up) & kept), np.flatnonzero(kept)
     before, at = G.left(time[cases]), G(time[cases])
     later = time[others] > time[cases][:, None]
     tied = (time[others] == time[cases][:, None]) & (event[others] == 0)
@@ -148,20 +200,21 @@ def _uno(y: NDArray[np.void], follow_up: ScoringContext, rng: np.random.Generato
     return [_Pairs(cases, others, V.astype(np.float32), -1)]
 
 
-def _harrell(y: NDArray[np.void], _follow_up: ScoringContext, rng: np.random.Generator) -> list[_Pairs]:
+def _harrell(y: NDArray[np.void], follow_up: ScoringContext, kept: NDArray[np.bool_]) -> list[_Pairs]:
     time, event = y["time"], y["event"]
-    cases, others = _some(len(y), np.flatnonzero(event == 1), rng)
+    cases, others = np.flatnonzero(_ever(y, follow_up) & kept), np.flatnonzero(kept)
     later = time[others] > time[cases][:, None]
     tied = (time[others] == time[cases][:, None]) & (event[others] != 1)
     return [_Pairs(cases, others, (later | tied).astype(np.float32), -1)]
 
 
-def _areas(y: NDArray[np.void], follow_up: ScoringContext, rng: np.random.Generator) -> list[_Pairs]:
+def _areas(y: NDArray[np.void], follow_up: ScoringContext, kept: NDArray[np.bool_]) -> list[_Pairs]:
     weights = ipcw_weights(y["time"], y["event"], np.array(follow_up.horizons), follow_up.censoring)
+    others = np.flatnonzero(kept)
     pairs = []
     for k, (horizon, column) in enumerate(zip(follow_up.horizons, follow_up.at_horizons, strict=True)):
         is_case = (y["event"] == 1) & (y["time"] <= horizon)
-        cases, others = _some(len(y), np.flatnonzero(is_case), rng)
+        cases = np.flatnonzero(is_case & kept)
         of_control = np.where(is_case[others], 0.0, weights[others, k])
         V = weights[cases, k][:, None] * of_control
         pairs.append(_Pairs(cases, others, V.astype(np.float32), column))
@@ -172,4 +225,9 @@ def _inverse(x: _Floats) -> _Floats:
     return np.divide(1.0, x, out=np.zeros_like(x), where=x > 0)
 
 
-_PAIRS = {"uno_c": _uno, "c_index": _harrell, "time_dependent_auc": _areas}
+# The pairs of each measure, and its cases.
+_PAIRS = {
+    "uno_c": (_uno, _by_tau),
+    "c_index": (_harrell, _ever),
+    "time_dependent_auc": (_areas, _by_last_horizon),
+}

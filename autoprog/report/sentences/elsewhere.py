@@ -67,9 +67,8 @@ def validation_calibration(run: ReportedRun) -> str | None:
         return None
     found = run.validation["calibration"]
     return (
-        f"In {validation_name(run)}, {run.validation['expected_events']:.1f} events were expected and "
-        f"{run.validation['n_events']:,} observed; calibration slope {estimate(found['slope'])}, intercept "
-        f"{estimate(found['intercept'])}."
+        f"In {validation_name(run)}, {run.kind.expected(run.validation)}; calibration slope "
+        f"{estimate(found['slope'])}, intercept {estimate(found['intercept'])}."
     )
 
 

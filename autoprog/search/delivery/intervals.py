@@ -220,7 +220,8 @@ class _Estimation:
         cohort, rows = self.fitted.cohort, self.rows
         y, weights = self.fitted.endpoint.known_outcomes(k)
         groups = None if cohort.groups is None else cohort.groups[rows]
-        risks = self.recalibration.apply(averaged[rows])
+        recalibrated = self.recalibration.apply(averaged)
+        risks = recalibrated[rows]
         return fit_patient_intervals(
             cohort.features,
             self.distribution.completed(cohort.X[rows], 1)[0],
@@ -229,7 +230,9 @@ class _Estimation:
             averaged[rows],
             refits,
             folds=self.fitted.plan.folds,
-            covariance=recalibration_covariance(averaged, self.recalibration, PRIOR_PRECISION),
+            covariance=recalibration_covariance(
+                averaged, self.recalibration, PRIOR_PRECISION, weights * (y - recalibrated), cohort.groups
+            ),
             lack_of_fit=estimate_lack_of_fit(cohort.X[rows], y[rows], risks, weights[rows], groups),
         )
 

@@ -82,11 +82,11 @@ def estimate_event_score(
     ScoreEstimate
         Of `RESAMPLES` resamples; level `LEVEL`.
     """
-    scores = resampled_event_scores(metric.name, patients.y, F[None], patients.follow_up, rng)
+    scores = resampled_event_scores(metric.name, patients.y, F[None], patients.follow_up, rng, patients.groups)
     drawn = np.concatenate([scores(c)[:, 0] for c in _counts(metric, patients, RESAMPLES, rng, left_out=False)])
     estimate = metric.score(patients.y, F)
     # In a large cohort the resamples compare a subset: only their spread is used, not their mean.
-    is_grouped, sd = patients.groups is not None, float(drawn.std(ddof=1))
+    is_grouped, sd = patients.groups is not None, float(drawn.std(ddof=1)) * np.sqrt(scores.share)
     found = make_estimate(metric.name, estimate, sd, _n_rarer(patients), metric.upper, grouped=is_grouped)
     title = _title(metric, patients.follow_up)
     how = f"{RESAMPLES} bootstrap resamples of the patients{'' if patients.groups is None else ' by group'}; {INTERVAL}"
@@ -129,7 +129,7 @@ def corrected_event_score(  # noqa: PLR0913  as `corrected_score`
     t, n = p.shape[:2]
     choose, average = weighing
     sign = 1 if metric.greater_is_better else -1
-    scores = resampled_event_scores(metric.name, patients.y, p, patients.follow_up, rng)
+    scores = resampled_event_scores(metric.name, patients.y, p, patients.follow_up, rng, patients.groups)
     figures, simple = beside or Beside()
     delivered, its = average(w, p), None if simple is None else np.asarray(simple, dtype=np.float64)
     own = Figure(metric.name, metric.score, metric.ranks_only, metric.lower, metric.upper)

@@ -98,3 +98,19 @@ def test_it_is_known_beforehand_who_has_a_score(name: str, causes: int) -> None:
     assert 20 < sum(says) < 280
     assert all(h for s, h in zip(says, has, strict=True) if s)
     assert np.mean(np.array(says) == np.array(has)) > 0.9
+
+
+def test_of_many_groups_whole_ones_are_compared_and_of_few_some_patients(monkeypatch: pytest.MonkeyPatch) -> None:
+    y, F, follow_up = patients(3, 1, None, n=2_000)
+    monkeypatch.setattr(pairs_module, "MAX_PAIRS", 400_000)
+    shares = []
+    for n_groups in (1_000, 8):
+        groups = np.arange(2_000) % n_groups
+        kept, share = pairs_module._some(2_000, 900, np.random.default_rng(0), groups)
+        together = {bool(kept[groups == g].all() or not kept[groups == g].any()) for g in range(n_groups)}
+        assert together == ({True} if n_groups == 1_000 else {False})
+        shares.append(share)
+        found = resampled_event_scores("uno_c", y, F[:1], follow_up, np.random.default_rng(0), groups)
+        assert 0 < found(np.ones((2_000, 1), np.float32))[0, 0] < 1
+    assert shares[0] == pytest.approx(0.47, abs=0.04)
+    assert shares[1] == 1

@@ -10,6 +10,7 @@ from scipy.stats import t as student
 
 from autoprog.cohort.event_array import event_times
 from autoprog.performance import EVENT_METRICS, ScoringContext, make_event_metric
+from autoprog.performance.event_times import pairs as pairs_module
 from autoprog.survival import censoring_survival
 from autoprog.validation.event_times import (
     FollowedPatients,
@@ -207,3 +208,18 @@ def test_other_patients_whose_early_events_are_of_one_hospital_have_an_interval(
         out_of_fold=False,
     )  # fmt: skip
     assert found.lower <= found.estimate <= found.upper
+
+
+@pytest.mark.parametrize("name", ["uno_c", "c_index", "time_dependent_auc"])
+def test_where_a_part_of_the_pairs_is_compared_the_interval_is_as_wide(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = simulated(5, 1_500)
+    patients = followed(data.y, 1)
+    metric, risks = make_event_metric(name, patients.follow_up), data.risk(np.array(TIMES))
+    widths = []
+    for most in (pairs_module.MAX_PAIRS, 150_000):
+        monkeypatch.setattr(pairs_module, "MAX_PAIRS", most)
+        found = [estimate_event_score(metric, patients, risks, np.random.default_rng(seed)) for seed in range(4)]
+        widths.append(np.mean([each.upper - each.lower for each in found]))
+    assert widths[1] == pytest.approx(widths[0], rel=0.2)
