@@ -9,6 +9,7 @@ below the environment's site-packages, byte code included, less those of pip its
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -23,13 +24,13 @@ _MB = 1e6
 
 
 def list_installations() -> list[str]:
-    """What a user may install: the package alone, then with each extra."""
+    """What a user may install in this source tree: the package alone, then with each extra."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    return ["autoprog", *(f"autoprog[{extra}]" for extra in extras if extra not in NOT_FOR_USERS)]
+    return [".", *(f".[{extra}]" for extra in extras if extra not in NOT_FOR_USERS)]
 
 
 def measure(requirement: str) -> float:
-    """Size of a requirement of this source tree with its dependencies, in MB."""
+    """Size of an installation of `list_installations` with its dependencies, in MB."""
     with tempfile.TemporaryDirectory() as folder:
         environment = Path(folder) / "venv"
         _run(sys.executable, "-m", "venv", environment)
@@ -43,12 +44,12 @@ def measure(requirement: str) -> float:
             "-qq",
             "--disable-pip-version-check",
         ]
-        _run(*pip, "-c", ROOT / "requirements.lock", f"{requirement} @ {ROOT.as_uri()}")
+        _run(*pip, "-c", ROOT / "requirements.lock", requirement)
         return (_count_bytes(packages) - before) / _MB
 
 
 def _run(*command: str | Path) -> None:
-    subprocess.run(command, check=True)  # noqa: S603  pip and venv
+    subprocess.run(command, check=True, cwd=ROOT)  # noqa: S603  pip and venv
 
 
 def _count_bytes(folder: Path) -> int:
@@ -57,7 +58,7 @@ def _count_bytes(folder: Path) -> int:
 
 def render_table(sizes: dict[str, float]) -> str:
     """Markdown table of sizes in MB."""
-    lines = [f"| `pip install '{requirement}'` | {_round(size):,} MB |" for requirement, size in sizes.items()]
+    lines = [f"| `pip install {shlex.quote(place)}` | {_round(size):,} MB |" for place, size in sizes.items()]
     return "\n".join(["| | installed |", "| --- | ---: |", *lines, ""])
 
 

@@ -175,6 +175,6 @@ def test_every_module_of_an_extra_is_traced_back_to_it(extra: str) -> None:
 
 def test_readme_has_the_size_of_every_installation() -> None:
     (table,) = TABLE.findall(README.read_text())
-    sizes = dict(re.findall(r"\| `pip install '([^']+)'` \| ([\d,]+) MB \|", table))
+    sizes = dict(re.findall(r"\| `pip install '?(\.[^'`]*)'?` \| ([\d,]+) MB \|", table))
     assert list(sizes) == list_installations(), "run `python -m tools.installed_sizes`"
     assert table == render_table({name: float(size.replace(",", "")) for name, size in sizes.items()})
