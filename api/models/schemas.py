@@ -348,7 +348,7 @@ class ValidationDocument(BaseModel):
     calibration: CalibrationDocument
     overall: OverallDocument | None = Field(None, description="Null for outcomes without event times.")
     d_calibration: DCalibrationDocument | None = Field(
-        None, description="Null for outcomes without event times and with competing causes."
+        None, description="Null for outcomes without event times, with competing causes, and with groups or visits."
     )
     horizons: list[HorizonDocument] = Field(
         [], description="Performance by horizon, ascending. Empty for outcomes without event times."

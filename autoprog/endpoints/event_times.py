@@ -203,7 +203,7 @@ class EventEndpoint:
             fitted = cross_fitted_competing(y, causes, F[:, context.at_horizons], context, rng, groups)
             self._add_causes(horizons, CauseRisks(fitted, y, self._causes))
         return {
-            "d_calibration": distribution_document(y, F, context),
+            "d_calibration": distribution_document(y, F, context, self.cohort.groups),
             "calibration": calibration_document(horizons),
             "horizons": horizons,
         }
@@ -238,7 +238,7 @@ class EventEndpoint:
             "expected_events": float(P[:, -1].sum()),
             "scores": scores,
             "overall": overall_performance(self.y, P, context),
-            "d_calibration": distribution_document(self.y, P, context),
+            "d_calibration": distribution_document(self.y, P, context, self.cohort.groups),
             "calibration": calibration_document(horizons),
             "horizons": horizons,
         }

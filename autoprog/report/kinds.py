@@ -425,8 +425,8 @@ class EventTimes:
         last = validation["horizons"][-1]
         found = last["performance"]
         return (
-            f"the incidence by {last['horizon']:g} was {percent(found['observed']['estimate'])}, expected over observed "
-            f"{estimate(found['expected_observed'])}"
+            f"the incidence by {last['horizon']:g} was {percent(found['observed']['estimate'])}, expected over "
+            f"observed {estimate(found['expected_observed'])}"
         )
 
 

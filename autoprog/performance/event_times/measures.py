@@ -146,10 +146,14 @@ def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up:
 
 
 def distribution_document(
-    y: NDArray[np.void], F: NDArray[np.floating], follow_up: ScoringContext
+    y: NDArray[np.void],
+    F: NDArray[np.floating],
+    follow_up: ScoringContext,
+    groups: NDArray[np.integer] | None = None,
 ) -> dict[str, Any] | None:
-    """D-calibration (`statistic`, `p_value`, `proportions`) up to the last horizon; None with competing causes."""
-    if follow_up.n_causes > 1:  # one cause's risk is no whole distribution
+    """D-calibration up to the last horizon: statistic, p-value, proportions; None with competing causes or groups."""
+    # One cause's risk is no whole distribution; the test's p-value is that of independent patients.
+    if follow_up.n_causes > 1 or groups is not None:
         return None
     # Curves are linear between the times, from risk 0 at time 0; follow-up beyond the last horizon is censored there.
     t = np.concatenate([[0.0], follow_up.times])
@@ -197,13 +201,17 @@ def horizon_document(
         simple = performance_at(y, its, horizon, groups)
         found = compute_event_gains(y, risk, its, horizon, groups)
         gains = {name: gain.to_json() for name, gain in found.items()}
-    tenths = min(_GROUPS, max(2, len(y) // _MIN_OF_A_GROUP))
+    tenths = asdict(
+        calibration_groups(time, event, risk, horizon, groups=min(_GROUPS, max(2, len(y) // _MIN_OF_A_GROUP)))
+    )
+    if groups is not None:  # Greenwood's intervals are those of independent patients
+        tenths |= {end: np.full(len(tenths["n"]), np.nan) for end in ("lower", "upper")}
     document: dict[str, Any] = {
         "horizon": horizon,
         "performance": told.to_json(),
         "baseline": None if simple is None else simple.to_json(),
         "calibration_curve": curve,
-        "calibration_groups": asdict(calibration_groups(time, event, risk, horizon, groups=tenths)),
+        "calibration_groups": tenths,
         "gain_over_baseline": gains,
         "net_benefit": _decision_curve(y, risk, baseline, horizon, thresholds, groups),
         "risk_distribution": _distribution(risk),
