@@ -133,3 +133,15 @@ def test_every_horizon_has_its_document_and_the_last_tells_whether_risks_mean_wh
         "expected_observed": last["expected_observed"]["estimate"],
         "level": 0.95,
     }
+
+
+def test_of_correlated_patients_nothing_is_told_that_takes_them_as_independent() -> None:
+    data, times = simulated(1, 600), np.array([0.4, 0.8])
+    F, groups = data.risk(times), np.arange(600) // 3
+    follow_up = ScoringContext((0.4, 0.8), (0.4, 0.8), 1, censoring_survival(data.y["time"], data.y["event"]))
+    assert distribution_document(data.y, F, follow_up) is not None
+    assert distribution_document(data.y, F, follow_up, groups) is None
+    alone, together = (horizon_document(data.y, F[:, 1], None, 0.8, (0.1, 0.3), each) for each in (None, groups))
+    assert any(end is not None for end in alone["calibration_groups"]["lower"])
+    assert {*together["calibration_groups"]["lower"], *together["calibration_groups"]["upper"]} == {None}
+    assert together["calibration_groups"]["observed"] == alone["calibration_groups"]["observed"]
