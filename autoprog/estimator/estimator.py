@@ -378,16 +378,16 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
 
     def _table(self, X: ArrayLike, y: object = "no_validation", *, reset: bool = True) -> pd.DataFrame:
         """Return the features by name, in the order of `fit`, checked as scikit-learn does."""
-        from autoprog.estimator.tables import to_frame  # noqa: PLC0415  see the head
+        from autoprog.estimator.tables import name_columns, to_frame  # noqa: PLC0415  see the head
 
         names = None if reset else getattr(self, "feature_names_in_", None)
         if names is not None and not isinstance(X, pd.DataFrame) and np.ndim(X) == 2:
             X = to_frame(np.asarray(X), self._checked_names(np.shape(X)[1]))
         if isinstance(X, pd.DataFrame):
-            if not X.columns.is_unique:
-                twice = sorted({str(name) for name in X.columns[X.columns.duplicated()]})
-                msg = f"columns have the same name: {', '.join(twice)}"
-                raise ValueError(msg)
+            if not reset and names is None:  # fitted to an array: places are all that is known of the columns
+                validate_data(self, X, skip_check_array=True, reset=False)
+                return to_frame(X, [f"x{j}" for j in range(X.shape[1])])
+            X = name_columns(X)
             if names is not None and len(X.columns) == len(names) and set(X.columns) == set(names):
                 X = X[list(names)]
             validate_data(self, X, skip_check_array=True, reset=reset)

@@ -77,13 +77,20 @@ class CohortTable:
         }
 
 
+def name_columns(X: pd.DataFrame) -> pd.DataFrame:
+    """Name columns as a file's are read, without surrounding blanks, and the number 0 as `x0`; may raise ValueError."""
+    labels = [f"x{label}" if isinstance(label, int | np.integer) else str(label).strip() for label in X.columns]
+    names = pd.Index(labels, dtype=object)
+    if not names.is_unique:
+        msg = f"columns have the same name: {', '.join(sorted(set(names[names.duplicated()])))}"
+        raise ValueError(msg)
+    return X.set_axis(names, axis=1)
+
+
 def to_frame(X: pd.DataFrame | NDArray[Any], names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return a table with named columns (x0, x1 ... for none), an index from 0, and categories as values."""
     frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X)).infer_objects()
-    if names is None and not all(isinstance(name, str) for name in frame.columns):
-        names = [f"x{j}" for j in range(frame.shape[1])]
-    if names is not None:
-        frame = frame.set_axis(list(names), axis=1)
+    frame = name_columns(frame) if names is None else frame.set_axis(list(names), axis=1)
     columns = {name: _plain(frame[name]) for name in frame.columns if not _is_plain(frame[name])}
     return frame.assign(**columns) if columns else frame
 

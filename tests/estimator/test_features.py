@@ -111,6 +111,40 @@ def test_values_that_cannot_be_used_are_named(fitted: AutoPrognosis) -> None:
         fitted.predict_proba(X.assign(age=np.inf))
 
 
+def test_blanks_around_a_column_name_do_not_matter(fitted: AutoPrognosis) -> None:
+    """Usual in the headers of spreadsheets."""
+    X, y = patients()
+    spaced = X.rename(columns={"age": " age ", "sex": "sex\n"})
+    np.testing.assert_array_equal(fitted.predict_proba(spaced), fitted.predict_proba(X))
+    estimator = AutoPrognosis()
+    table = estimator._cohort(spaced, y, None)
+    assert [feature.name for feature in table.cohort.features] == list(X)
+    assert list(estimator._table(spaced, reset=False)) == list(X)
+    with pytest.raises(ValueError, match="columns have the same name: age"):
+        estimator._cohort(X.assign(**{"age ": 1.0}), y, None)
+
+
+def test_columns_with_numbers_as_names_are_put_in_order() -> None:
+    X, y = patients()
+    numbered = X.set_axis([3, 1, 2, 0], axis=1)
+    estimator = AutoPrognosis()
+    estimator._cohort(numbered, y, None)
+    assert list(estimator._table(numbered[[0, 1, 2, 3]], reset=False)) == ["x3", "x1", "x2", "x0"]
+    with pytest.raises(ValueError, match="unseen at fit time:\n- x7\n"):
+        estimator._table(numbered.rename(columns={3: 7}), reset=False)
+
+
+def test_table_is_taken_by_places_after_a_fit_to_an_array() -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    estimator = AutoPrognosis()
+    estimator._cohort(X, y, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(estimator._table(pd.DataFrame(X), reset=False)) == ["x0", "x1"]
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        assert list(estimator._table(pd.DataFrame(X, columns=["a", "b"]), reset=False)) == ["x0", "x1"]
+
+
 def test_columns_without_names_and_of_several_kinds() -> None:
     X, _ = patients()
     frame = to_frame(X.set_axis(range(4), axis=1))
