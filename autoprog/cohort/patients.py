@@ -253,23 +253,25 @@ def read_patients(
         if table is not None and feature.name in table.columns:
             cells = _read_cells(table, feature)
             faults += number_faults(cells, table.lines) if feature.kind == "numeric" else []
-            columns[feature.name] = _values(cells)
+            columns[feature.name] = _values(cells, feature)
     if faults:
         raise InvalidInputError(capped(faults, "/file"))
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _read_cells(table: Table, feature: Feature) -> Cells:
+    # Two numbers may have been `1,0` and `2,0` in the training file, or `<5` and `7`.
+    two_numbers = feature.kind == "binary" and all(math.isfinite(parse_number(level)) for level in feature.levels)
     return read_cells(
         table.columns[feature.name],
-        numeric=feature.kind == "numeric",
+        numeric=feature.kind == "numeric" or two_numbers,
         levels=feature.levels,
         decimal_comma=table.decimal_comma,
     )
 
 
-def _values(cells: Cells) -> list[object]:
-    values: Sequence[object] = cells.numbers.tolist() if cells.is_numeric else cells.canonical()
+def _values(cells: Cells, feature: Feature) -> list[object]:
+    values: Sequence[object] = cells.numbers.tolist() if feature.kind == "numeric" else cells.canonical()
     by_text = [None if missing else value for missing, value in zip(cells.missing, values, strict=True)]
     return [by_text[code] for code in cells.column.codes]
 

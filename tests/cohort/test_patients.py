@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from autoprog.cohort import Cohort, Feature, cleveland, encode_patients, read_cohort, read_patients
+from autoprog.cohort import Cohort, Feature, cleveland, encode_patients, parse_spec, read_cohort, read_patients
 from autoprog.cohort.messages import MAX_FAULTS
 from autoprog.errors import InvalidInputError
 
@@ -129,6 +129,26 @@ def test_the_training_file_encodes_to_the_training_matrix(cohort: Cohort) -> Non
     shuffled.to_parquet(out)
     again = encode_patients(cohort.features, read_patients(out.getvalue(), cohort.features))
     np.testing.assert_array_equal(again.X, cohort.X)
+
+
+@pytest.mark.parametrize(("low", "high"), [("1,0", "0,0"), ("1 000", "2 000"), ("<5", "7"), ("1.000,5", "2,5")])
+def test_two_numbers_of_any_style_are_read_as_in_training(low: str, high: str) -> None:
+    rows = [f"{30 + i % 40};{(low, high)[i % 3 == 0]};{i % 2}" for i in range(60)]
+    content = "\n".join(["age;dm;y", *rows]).encode()
+    cohort = read_cohort(content, parse_spec({"name": "c", "outcome": {"column": "y", "positive": 1}})).cohort
+    assert [feature.kind for feature in cohort.features] == ["numeric", "binary"]
+    encoded = encode_patients(cohort.features, read_patients(content, cohort.features))
+    np.testing.assert_array_equal(encoded.X, cohort.X)
+    assert not any(encoded.warnings)
+    one = encode_patients(cohort.features, read_patients(f"age;dm\n40;{low}\n".encode(), cohort.features))
+    assert one.X[0, 1] == cohort.X[1, 1]
+
+
+def test_words_among_two_numbers_were_never_seen() -> None:
+    features = (Feature("fbs", "binary", ("0", "1")),)
+    encoded = encode_patients(features, read_patients(b"fbs;n\n1;1\nyes;2\ntrue;3\n?;4\n", features))
+    np.testing.assert_array_equal(encoded.X[:, 0], [1, np.nan, 1, np.nan])
+    assert encoded.warnings[1] == ("fbs 'yes' was never seen in training and is treated as missing",)
 
 
 def test_a_file_of_patients_has_one_fault_a_column() -> None:
