@@ -24,6 +24,7 @@ NUMERIC_MISSING_TOKENS = MISSING_TOKENS | {"none"}
 MOSTLY_NUMERIC = 0.8
 """Share of numbers among the observed cells from which words in a column count as mistakes."""
 
+_PLUSES = r"^(?:\++|\(\+\)|\+/-|±)$"  # results of tests, beside which `-` is one, too
 _MOSTLY_MEASURED = 0.5  # share of plain numbers from which a text such as `<40` is a limit and no age group
 
 
@@ -134,6 +135,9 @@ def _missing(
     na_numbers = [number for number in map(parse_number, na_values) if math.isfinite(number)]
     missing: NDArray[np.bool_] = np.isin(numbers, na_numbers)
     missing |= _is_in(pc.utf8_lower(texts), tokens) | _is_in(texts, na_values)
+    observed = pc.match_substring_regex(texts.filter(pa.array(~missing)), _PLUSES)
+    if len(observed) and pc.all(observed).as_py() and "-" not in na_values:
+        missing &= ~_is_in(texts, ["-"])
     if levels:
         missing &= ~_is_in(texts, levels) & ~np.isin(numbers, [parse_number(level) for level in levels])
     return missing

@@ -14,7 +14,7 @@ from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import MOSTLY_NUMERIC, Cells
 from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.dates import holds_dates
-from autoprog.cohort.inference import count_values
+from autoprog.cohort.inference import count_values, read_as_missing
 from autoprog.cohort.messages import count_text, listed
 from autoprog.cohort.number_texts import Style
 from autoprog.cohort.outcome import Binary
@@ -64,7 +64,7 @@ def reason_to_leave_out(cells: Cells) -> str | None:
     n_values = count_values(cells)
     if n_values == 1:
         beside = " in every row that has a value" if cells.missing_fraction > 0 else ""
-        return f"column {name} is constant{beside} and was left out; {declare}"
+        return f"column {name} is constant{beside}{read_as_missing(cells)} and was left out; {declare}"
     if not is_identifier(cells, n_values):
         return None
     repeats = "; its values repeat: name it in groups if they are patients" if n_values < cells.n_observed else ""

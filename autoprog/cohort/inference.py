@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.bands import sort_bands
-from autoprog.cohort.canonical import LARGEST, parse_number
+from autoprog.cohort.canonical import LARGEST, parse_number, short
 from autoprog.cohort.cells import Cells
-from autoprog.cohort.messages import column_pointer, count_text, examples, pointer, rows_text
+from autoprog.cohort.messages import column_pointer, count_text, examples, listed, pointer, rows_text
 from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import CohortSpec, FeatureSpec, parse_spec
 from autoprog.errors import Fault
@@ -81,6 +81,12 @@ def values_text(cells: Cells, lines: NDArray[np.int64], values: Collection[str])
     # Only rows are named: a fault's text must not repeat a patient's value; its `values` may.
     first = sorted(line for value, (line, _) in places_of_values(cells, lines).items() if value in values)
     return f"{count_text(len(first), 'value')}, first in {rows_text(first)}"
+
+
+def read_as_missing(cells: Cells) -> str:
+    """Words of a column that were read as missing: ` ('NA', '?' read as missing)`; empty without any."""
+    tokens = cells.missing_words()
+    return f" ({listed(map(short, tokens), len(tokens))} read as missing)" if tokens else ""
 
 
 def places_of_values(cells: Cells, lines: NDArray[np.int64]) -> dict[str, tuple[int, int]]:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import Cells, read_cells
-from autoprog.cohort.inference import observed_values, values_text
-from autoprog.cohort.messages import column_pointer, count_text, examples, listed
+from autoprog.cohort.inference import observed_values, read_as_missing, values_text
+from autoprog.cohort.messages import column_pointer, count_text, examples
 from autoprog.cohort.outcome import Binary
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec
 from autoprog.cohort.table import Table
@@ -118,8 +118,7 @@ def dropped_warning(column: str, labels: Labels, n_looked_back_on: int = 0) -> t
 
 def _faults(cells: Cells, lines: NDArray[np.int64], spec: BinaryOutcomeSpec, values: Collection[str]) -> list[Fault]:
     place = column_pointer(spec.column)
-    tokens = cells.missing_words()
-    read_as = f" ({listed(map(short, tokens), len(tokens))} read as missing)" if tokens else ""
+    read_as = read_as_missing(cells)
     if not values:
         return [Fault(place, f"the outcome has no value in any row{read_as}")]
     faults = missing_faults(cells, "the outcome", read_as)

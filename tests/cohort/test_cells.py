@@ -43,6 +43,20 @@ def test_declared_levels_are_values_even_if_they_look_missing() -> None:
     assert cells.rows_with(cells.missing).tolist() == [3]
 
 
+@pytest.mark.parametrize("others", [["+"], ["+", "++", "+++"], ["(+)", "+/-", "±", "+"]])
+def test_a_minus_beside_pluses_is_a_result(others: list[str]) -> None:
+    cells = cells_of(["-", "?", "", *others])
+    assert cells.rows_with(cells.missing).tolist() == [1, 2]
+    named = cells_of(["-", *others], na_values=("-",))
+    assert named.rows_with(named.missing).tolist() == [0]
+
+
+@pytest.mark.parametrize("others", [["+1", "+2"], ["+", "positive"], [""], ["yes"]])
+def test_a_minus_beside_anything_else_is_missing(others: list[str]) -> None:
+    cells = cells_of(["-", *others])
+    assert cells.missing[cells.column.codes[0]]
+
+
 def test_a_column_is_numeric_from_four_fifths_on() -> None:
     assert cells_of(["1"] * 8 + ["x"] * 2).is_numeric
     assert not cells_of(["1"] * 7 + ["x"] * 2).is_numeric

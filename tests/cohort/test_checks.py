@@ -25,7 +25,8 @@ def names_of(intake: CohortReadResult) -> list[str]:
     [
         ("empty", [""] * 20, "has no value and was left out"),
         ("country", ["D"] * 20, "is constant and was left out"),
-        ("country", ["D"] * 19 + ["NA"], "is constant in every row that has a value and was left out"),
+        ("country", ["D"] * 19 + [""], "is constant in every row that has a value and was left out"),
+        ("hbsag", ["pos"] * 19 + ["-"], "is constant in every row that has a value ('-' read as missing) and was left"),
         ("surname", [f"P{i}" for i in range(20)], "looks like an identifier"),
         ("running", [*range(1_000, 1_020)], "looks like an identifier"),
         ("Patient_ID", [7 * i * i for i in range(20)], "looks like an identifier"),

@@ -144,6 +144,14 @@ def test_two_numbers_of_any_style_are_read_as_in_training(low: str, high: str) -
     assert one.X[0, 1] == cohort.X[1, 1]
 
 
+def test_results_of_pluses_and_minuses_are_read_as_in_training() -> None:
+    content = "\n".join(["age;hbsag;y", *(f"{30 + i % 40};{'+-'[i % 3 == 0]};{i % 2}" for i in range(60))]).encode()
+    cohort = read_cohort(content, parse_spec({"name": "c", "outcome": {"column": "y", "positive": 1}})).cohort
+    assert cohort.features[1].levels == ("+", "-")
+    encoded = encode_patients(cohort.features, read_patients(b"age;hbsag\n40;-\n50;\n", cohort.features))
+    np.testing.assert_array_equal(encoded.X[:, 1], [1, np.nan])
+
+
 def test_words_among_two_numbers_were_never_seen() -> None:
     features = (Feature("fbs", "binary", ("0", "1")),)
     encoded = encode_patients(features, read_patients(b"fbs;n\n1;1\nyes;2\ntrue;3\n?;4\n", features))
