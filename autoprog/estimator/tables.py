@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from autoprog.cohort import (
@@ -24,7 +25,11 @@ from autoprog.cohort import (
     to_parquet,
 )
 from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number
-from autoprog.cohort.cells import NUMERIC_MISSING_TOKENS
+from autoprog.cohort.cells import NUMERIC_MISSING_TOKENS, read_cells
+from autoprog.cohort.checks import is_identifier
+from autoprog.cohort.inference import count_values
+from autoprog.cohort.messages import listed
+from autoprog.cohort.table import Column
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.estimator.targets import Survival
 from autoprog.estimator.words import python_words
@@ -162,7 +167,8 @@ def survival_cohort(
 def _cohort(
     table: pd.DataFrame, spec: dict[str, Any], groups: object, roles: dict[str, str], numeric: Sequence[str]
 ) -> CohortTable:
-    kinds = dict.fromkeys(numeric, "numeric") or dict.fromkeys(_mixed_columns(table, roles), "categorical")
+    mixed = {} if numeric else _mixed_columns(table, roles)
+    kinds = dict.fromkeys(numeric, "numeric") or dict.fromkeys(mixed, "categorical")
     spec = {"name": "cohort", **spec, "features": {name: {"kind": kind} for name, kind in kinds.items()}}
     if groups is not None:
         (spec["groups"],) = _unused(table, "groups")
@@ -170,21 +176,25 @@ def _cohort(
         table = table.assign(**{spec["groups"]: np.unique(np.asarray(groups), return_inverse=True)[1]})
     with python_words(roles):
         found = CohortTable.of(_parquet(table), spec)
-    for text in found.read.warnings:
+    for text in (*mixed.values(), *found.read.warnings):
         warnings.warn(text, UserWarning, stacklevel=_CALLER_OF_FIT)
     return found
 
 
-def _mixed_columns(table: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
-    """Return the columns that pandas holds as text because they mix numbers with words."""
-    # In a file such a column may hold numbers with mistakes, and is refused until its kind is declared. Here the type
-    # of the column declares it.
-    found = []
+def _mixed_columns(table: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of numbers with a few words among them, each with a warning that names the words."""
+    # A file with such a column is refused until its kind is declared. Here text that repeats, as codes do, declares it.
+    found = {}
     for name in table.select_dtypes(include=["object", "string"]).columns.difference(list(roles)):
-        texts = table[name].dropna().astype(str).str.strip().unique()
-        known = [text for text in texts if text.lower() not in NUMERIC_MISSING_TOKENS]
-        if 0 < sum(math.isfinite(parse_number(text)) for text in known) < len(known):
-            found.append(str(name))
+        column = Column.of(name, pa.array(table[name].dropna().astype(str), pa.large_string()))
+        cells, categories = read_cells(column), read_cells(column, numeric=False)
+        if not cells.is_numeric or not cells.words.any() or is_identifier(categories, count_values(categories)):
+            continue
+        words = [repr(text) for text in column.texts.filter(pa.array(cells.words)).to_pylist()]
+        found[str(name)] = (
+            f"column {name!r} holds numbers and the words {listed(words, len(words))}, so each value is a category: "
+            "set the words to None to have numbers"
+        )
     return found
 
 

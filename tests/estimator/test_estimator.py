@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import autoprog
 from autoprog import AutoPrognosis, ExtrapolationWarning, Survival
+from autoprog.cohort import Feature
 from autoprog.estimator.tables import binary_cohort, to_frame
 from autoprog.survival import censoring_survival, wolbers_c
 from tests.estimator.support import QUICK, followed, patients
@@ -93,6 +95,43 @@ def test_a_column_of_text_with_numbers_in_it_is_of_categories() -> None:
     assert diagnosis.kind == "categorical"
     assert set(diagnosis.levels) == {"250.01", "428", "V27", "E909"}
     assert 0 < diagnosis.missing_fraction < 1
+
+
+def read_column(values: object) -> tuple[Feature | None, list[str]]:
+    """The feature that `fit` makes of a column, None if it leaves it out, and what it warns of."""
+    X = pd.DataFrame({"age": np.random.default_rng(0).normal(60, 10, 200), "crp": values})
+    y = np.random.default_rng(1).random(200) < 0.4
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        features = binary_cohort(to_frame(X), y, True, None, all_numeric=False).cohort.features
+    return next((f for f in features if f.name == "crp"), None), [str(each.message) for each in told]
+
+
+def test_numbers_as_text_are_read_as_in_a_file() -> None:
+    limits, told = read_column([f"{i % 90 / 10 + 1}" if i % 10 else "<0.5" for i in range(200)])
+    assert limits is not None
+    assert (limits.kind, limits.minimum) == ("numeric", 0.5)
+    assert any("at a limit of detection ('<0.5')" in text for text in told)
+    commas, told = read_column([f"{i % 90},5" if i % 2 else i % 90 for i in range(200)])
+    assert commas is not None
+    assert (commas.kind, commas.maximum) == ("numeric", 89.5)
+    groups, _ = read_column(np.array(["0", "1-3", "4+"])[np.arange(200) % 3])
+    assert groups is not None
+    assert groups.kind == "ordinal"
+
+
+def test_words_among_numbers_as_text_are_named_or_refused() -> None:
+    codes, told = read_column(
+        [["250.01", "428", "401", "V27", "272", "414"][i % 6] if i % 4 else "486" for i in range(200)]
+    )
+    assert codes is not None
+    assert codes.kind == "categorical"
+    assert "column 'crp' holds numbers and the words 'V27', so each value is a category" in told[0]
+    with pytest.raises(ValueError, match="^column 'crp': 1 cell is no number: row 8;"):
+        read_column([f"{i / 7:.3f}" if i != 7 else "hemolysed" for i in range(200)])
+    identifier, told = read_column([f"{i * i}" if i % 3 else f"P{i}" for i in range(200)])
+    assert identifier is None
+    assert any("column 'crp' looks like an identifier" in text for text in told)
 
 
 def test_groups_are_not_split() -> None:
