@@ -149,6 +149,7 @@ def predict(
     id_column: Annotated[
         str | None, typer.Option("--id", help="Column that names the patients; default: they are numbered.")
     ] = None,
+    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel workbook; default: the first.")] = None,
     out: Annotated[Path | None, typer.Option(help="CSV file to write; default: standard output.")] = None,
 ) -> None:
     """Print every patient's risk as CSV, with its interval, stratum and warnings; one row per horizon and patient."""
@@ -163,8 +164,12 @@ def predict(
         fail(f"{model}: {error}")
     if loaded.outcome.patient and id_column not in {None, loaded.outcome.patient}:
         fail(f"--id: the model names its patients by column {loaded.outcome.patient}")
-    patients = read_named(file, loaded.outcome, loaded.inputs, id_column)
-    rows = _risk_rows([name for name, _ in patients], loaded.predict([patient for _, patient in patients]))
+    read = read_named(
+        file, loaded.outcome, loaded.inputs, names=id_column, na_values=loaded.metadata.na_values, sheet=sheet
+    )
+    for warning in read.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    rows = _risk_rows(read.names, loaded.predict(read.patients))
     if out is None:
         write_rows(sys.stdout, rows)
         return

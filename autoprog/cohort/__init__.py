@@ -30,10 +30,8 @@ from autoprog.cohort.parquet import from_parquet, to_parquet
 from autoprog.cohort.patients import (
     EncodedPatients,
     encode_patients,
-    read_column,
     read_named,
     read_patients,
-    read_visits,
 )
 from autoprog.cohort.reading import CohortReadResult, file_faults, read_cohort, reduce_cohort
 from autoprog.cohort.removal import without_rows
@@ -101,10 +99,8 @@ __all__ = [
     "outcome_to_json",
     "parse_spec",
     "read_cohort",
-    "read_column",
     "read_named",
     "read_patients",
-    "read_visits",
     "reduce_cohort",
     "riley_minimum",
     "riley_minimum_of_times",

@@ -43,6 +43,8 @@ class Cohort:
         without a time.
     visits : VisitTable or None
         Patient and time of each row's visit; only in mode `temporal`.
+    na_values : tuple of str
+        Canonical texts of cells that meant missing in its file, besides the usual ones.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Cohort:
     groups: NDArray[np.int64] | None = None
     time: NDArray[np.float64] | None = None
     visits: VisitTable | None = None
+    na_values: tuple[str, ...] = ()
 
     @property
     def mode(self) -> Mode:

@@ -110,14 +110,16 @@ def sort_levels(values: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(values))
 
 
-def number_faults(cells: Cells, lines: NDArray[np.int64]) -> list[Fault]:
+_ADVICE = "correct them, name them in na_values, or declare the column categorical"
+
+
+def number_faults(cells: Cells, lines: NDArray[np.int64], advice: str = _ADVICE) -> list[Fault]:
     """List the faults of a numeric column: words and numbers that are too large, with the first rows of each."""
     faults: list[Fault] = []
     place = column_pointer(cells.name)
     rows = cells.rows_with(cells.words)
     if len(rows):
         cells_are = "1 cell is no number" if len(rows) == 1 else f"{len(rows):,} cells are no numbers"
-        advice = "correct them, name them in na_values, or declare the column categorical"
         words = (str(cells.column.texts[int(i)].as_py()) for i in np.flatnonzero(cells.words))
         faults.append(Fault(place, f"{cells_are}: {rows_text(lines[rows])}; {advice}", examples(words)))
     rows = cells.rows_with(cells.too_large)

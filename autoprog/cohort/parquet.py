@@ -66,6 +66,7 @@ def to_parquet(cohort: Cohort) -> bytes:
         "has_groups": cohort.groups is not None,
         "has_visits": cohort.visits is not None,
         **({"n_earlier": n_earlier} if n_earlier else {}),
+        **({"na_values": cohort.na_values} if cohort.na_values else {}),
     }
     arrays = [pa.array(values) for _, values in columns]
     fields = [pa.field(name, array.type, nullable=False) for (name, _), array in zip(columns, arrays, strict=True)]
@@ -137,4 +138,5 @@ def _cohort(table: pa.Table, description: dict[str, Any]) -> Cohort:
         groups=None if groups is None else groups[:n_rows],
         time=None if time is None else time[:n_rows],
         visits=visits,
+        na_values=tuple(description.get("na_values", ())),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -19,11 +19,12 @@ from autoprog.cohort.messages import MAX_FAULTS, absent_columns, capped, column_
 from autoprog.cohort.outcome import Visits
 from autoprog.cohort.schema import Feature
 from autoprog.cohort.source import read_table
-from autoprog.cohort.table import ReadLimits, Table
+from autoprog.cohort.table import Parsed, ReadLimits, Table
 from autoprog.cohort.target import Outcome
 from autoprog.errors import Fault, InvalidInputError
 
 _NO_LIMITS_GIVEN = ReadLimits()
+_ADVICE = "correct them or leave them empty"
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,40 +178,11 @@ def _unknown_names(place: str, patient: Mapping[str, object], known: set[str], *
     return faults
 
 
-def read_column(source: Path | bytes, name: str, limits: ReadLimits = _NO_LIMITS_GIVEN) -> list[str]:
-    """Read the texts of one column.
-
-    Parameters
-    ----------
-    source : Path or bytes
-        The file or its content, in any format that `read_patients` takes.
-    name : str
-        The column.
-    limits : ReadLimits
-        Maximum size of the file.
-
-    Returns
-    -------
-    list of str
-        One per row.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read or has no such column.
-    """
-    parsed = read_table(source, limits)
-    table = parsed.table
-    if table is None or name not in table.columns:
-        faults = parsed.faults or (Fault("/file/columns", f"there is no column {short(name, 60)}"),)
-        raise InvalidInputError(capped(list(faults), "/file"))
-    column = table.columns[name]
-    texts = column.texts.to_pylist()
-    return [texts[code] for code in column.codes]
-
-
 def read_patients(
-    source: Path | bytes, features: Sequence[Feature], limits: ReadLimits = _NO_LIMITS_GIVEN
+    source: Path | bytes,
+    features: Sequence[Feature],
+    limits: ReadLimits = _NO_LIMITS_GIVEN,
+    na_values: Collection[str] = (),
 ) -> list[dict[str, object]]:
     """Read patients from a file, for `encode_patients`.
 
@@ -223,6 +195,8 @@ def read_patients(
         The model's features.
     limits : ReadLimits
         Maximum size of the file.
+    na_values : collection of str
+        Canonical texts of cells that mean missing, besides the usual ones.
 
     Returns
     -------
@@ -238,7 +212,11 @@ def read_patients(
     UnsupportedMediaError
         If the file has another format.
     """
-    parsed = read_table(source, limits)
+    return _read_rows(read_table(source, limits), features, na_values)
+
+
+def _read_rows(parsed: Parsed, features: Sequence[Feature], na_values: Collection[str]) -> list[dict[str, object]]:
+    """Read the rows of a file; raises InvalidInputError."""
     faults = list(parsed.faults)
     table, names = parsed.table, set(parsed.names)
     if table is not None:
@@ -251,20 +229,21 @@ def read_patients(
     columns: dict[str, list[object]] = {}
     for feature in features:
         if table is not None and feature.name in table.columns:
-            cells = _read_cells(table, feature)
-            faults += number_faults(cells, table.lines) if feature.kind == "numeric" else []
+            cells = _read_cells(table, feature, na_values)
+            faults += number_faults(cells, table.lines, _ADVICE) if feature.kind == "numeric" else []
             columns[feature.name] = _values(cells, feature)
     if faults:
         raise InvalidInputError(capped(faults, "/file"))
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _read_cells(table: Table, feature: Feature) -> Cells:
+def _read_cells(table: Table, feature: Feature, na_values: Collection[str]) -> Cells:
     # Two numbers may have been `1,0` and `2,0` in the training file, or `<5` and `7`.
     two_numbers = feature.kind == "binary" and all(math.isfinite(parse_number(level)) for level in feature.levels)
     return read_cells(
         table.columns[feature.name],
         numeric=feature.kind == "numeric" or two_numbers,
+        na_values=na_values,
         levels=feature.levels,
         decimal_comma=table.decimal_comma,
     )
@@ -276,47 +255,34 @@ def _values(cells: Cells, feature: Feature) -> list[object]:
     return [by_text[code] for code in cells.column.codes]
 
 
-def read_visits(
-    source: Path | bytes,
-    features: Sequence[Feature],
-    patient: str,
-    visit_time: str,
-    limits: ReadLimits = _NO_LIMITS_GIVEN,
-) -> dict[str, dict[str, list[dict[str, object]]]]:
-    """Read patients with their visits from a file, for `encode_visits`.
+@dataclass(frozen=True, slots=True)
+class NamedPatients:
+    """Patients of a file, with their names.
 
-    Parameters
+    Attributes
     ----------
-    source : Path or bytes
-        The file or its content, one row per visit.
-    features : sequence of Feature
-        The features of a visit.
-    patient, visit_time : str
-        The columns of the patient and of the time of the visit.
-    limits : ReadLimits
-        Maximum size of the file.
-
-    Returns
-    -------
-    dict of str to dict
-        Patient -> `{"visits": [...]}`, in order of first rows; rows without a patient have the name "".
-
-    Raises
-    ------
-    InvalidInputError, TooLargeError, UnsupportedMediaError
-        As `read_patients` does.
+    names : tuple of str
+        The patients' names.
+    patients : tuple of mapping
+        As `PrognosticModel.predict` takes them.
+    warnings : tuple of str
+        Warnings about how the file was read.
     """
-    keys = (Feature(patient, "categorical"), Feature(visit_time, "numeric"))
-    histories: dict[str, dict[str, list[dict[str, object]]]] = {}
-    for row in read_patients(source, [*features, *keys], limits):
-        name = row.pop(patient)
-        histories.setdefault("" if name is None else str(name), {"visits": []})["visits"].append(row)
-    return histories
+
+    names: tuple[str, ...]
+    patients: tuple[Mapping[str, object], ...]
+    warnings: tuple[str, ...]
 
 
 def read_named(
-    source: Path | bytes, outcome: Outcome, features: Sequence[Feature], names: str | None = None
-) -> list[tuple[str, Mapping[str, object]]]:
+    source: Path | bytes,
+    outcome: Outcome,
+    features: Sequence[Feature],
+    *,
+    names: str | None = None,
+    na_values: Collection[str] = (),
+    sheet: str | None = None,
+) -> NamedPatients:
     """Read the patients of a model from a file, with their names.
 
     Parameters
@@ -329,19 +295,38 @@ def read_named(
         The features of a row.
     names : str or None
         The column of the names; of visits that of the patient, otherwise by default numbers from 1.
+    na_values : collection of str
+        Canonical texts of cells that mean missing, besides the usual ones.
+    sheet : str or None
+        Sheet of an Excel workbook. Default: the first.
 
     Returns
     -------
-    list of (str, mapping)
-        Name and patient, as `PrognosticModel.predict` takes it.
+    NamedPatients
+        Names and patients; visits in order of the patients' first rows, those without a patient under the name "".
 
     Raises
     ------
     InvalidInputError, TooLargeError, UnsupportedMediaError
         As `read_patients` does.
     """
+    parsed = read_table(source, _NO_LIMITS_GIVEN, sheet)
     if isinstance(outcome, Visits):
-        return list(read_visits(source, features, outcome.patient, outcome.visit_time).items())
-    patients = read_patients(source, features)
-    numbers = [str(number) for number in range(1, len(patients) + 1)]
-    return list(zip(numbers if names is None else read_column(source, names), patients, strict=True))
+        keys = (Feature(outcome.patient, "categorical"), Feature(outcome.visit_time, "numeric"))
+        visits: dict[str, list[dict[str, object]]] = {}
+        for row in _read_rows(parsed, [*features, *keys], na_values):
+            name = row.pop(outcome.patient)
+            visits.setdefault("" if name is None else str(name), []).append(row)
+        return NamedPatients(tuple(visits), tuple({"visits": each} for each in visits.values()), parsed.warnings)
+    patients = _read_rows(parsed, features, na_values)
+    named = map(str, range(1, len(patients) + 1)) if names is None else _texts(parsed.table, names)
+    return NamedPatients(tuple(named), tuple(patients), parsed.warnings)
+
+
+def _texts(table: Table | None, name: str) -> list[str]:
+    """Texts of a column's rows; raises InvalidInputError without such a column."""
+    if table is None or name not in table.columns:
+        raise InvalidInputError([Fault("/file/columns", f"there is no column {short(name, 60)}")])
+    column = table.columns[name]
+    texts = column.texts.to_pylist()
+    return [texts[code] for code in column.codes]

@@ -127,6 +127,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
         groups=groups,
         time=outcome.time,
         visits=visits,
+        na_values=spec.na_values,
     )
     if cohort.visits is not None and (clashes := name_faults([f.name for f in WindowSchema.of(cohort).windowed])):
         raise InvalidInputError(capped(clashes, "/file"))

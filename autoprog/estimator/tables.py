@@ -219,19 +219,20 @@ def to_matrix(model: PrognosticModel, frame: pd.DataFrame) -> tuple[NDArray[np.f
     X, unusual = np.empty((len(frame), len(model.inputs))), []
     try:
         for j, feature in enumerate(model.inputs):
-            X[:, j], text = _encode(frame[feature.name], feature)
+            X[:, j], text = _encode(frame[feature.name], feature, model.metadata.na_values)
             unusual += [text] if text else []
     except InvalidInputError:
         # Of single columns the faults are known without their rows.
         with python_words():
-            encode_patients(model.inputs, read_patients(_parquet(frame), model.inputs))
+            patients = read_patients(_parquet(frame), model.inputs, na_values=model.metadata.na_values)
+            encode_patients(model.inputs, patients)
         raise
     return X, unusual
 
 
-def _encode(column: pd.Series, feature: Feature) -> tuple[NDArray[np.float64], str | None]:
+def _encode(column: pd.Series, feature: Feature, na_values: Sequence[str]) -> tuple[NDArray[np.float64], str | None]:
     """Encode a column as a file's is, each of its different values once."""
-    if feature.kind == "numeric" and column.dtype in (np.float64, np.int64):
+    if feature.kind == "numeric" and column.dtype in (np.float64, np.int64) and not na_values:
         values = column.to_numpy(dtype=np.float64)
         if (np.abs(values) >= LARGEST).any():  # infinite, too
             raise InvalidInputError([Fault("", "")])
@@ -239,7 +240,7 @@ def _encode(column: pd.Series, feature: Feature) -> tuple[NDArray[np.float64], s
     codes, different = pd.factorize(column)
     if not len(different):
         return np.full(len(column), np.nan), None
-    patients = read_patients(_parquet(pd.DataFrame({feature.name: different})), [feature])
+    patients = read_patients(_parquet(pd.DataFrame({feature.name: different})), [feature], na_values=na_values)
     encoded = encode_patients([feature], patients)
     values = np.append(encoded.X[:, 0], np.nan)[codes]
     if feature.kind == "numeric":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Self
@@ -46,11 +46,24 @@ class ModelMetadata:
     n_patients: int
     event_rate: float  # share with the outcome, in (0, 1)
     versions: Mapping[str, str]  # library -> version at the fit
+    na_values: tuple[str, ...] = ()  # canonical texts of cells that meant missing, besides the usual ones
 
     @classmethod
     def of(cls, cohort: Cohort) -> Self:
         """Metadata of a model that this process fits on a cohort."""
-        return cls(cohort.name, cohort.n_patients, cohort.event_rate, _installed_versions())
+        return cls(cohort.name, cohort.n_patients, cohort.event_rate, _installed_versions(), cohort.na_values)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document; without `na_values` it is the one of versions that had none."""
+        document = asdict(self)
+        if not self.na_values:
+            del document["na_values"]
+        return document
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_json` made."""
+        return cls(**{**document, "na_values": tuple(document.get("na_values", ()))})
 
 
 def _installed_versions() -> dict[str, str]:

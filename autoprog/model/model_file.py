@@ -38,7 +38,7 @@ def write_model(model: PrognosticModel) -> bytes:
         "windows": None if model.windows is None else asdict(model.windows),
         "member_windows": [member.window for member in model.members],
         "rules": rules_document(model.rule_sets, model.horizons),
-        "metadata": asdict(model.metadata),
+        "metadata": model.metadata.to_json(),
         "recalibration": model.recalibration.to_json(),
         "competing": [each.to_json() for each in model.competing],
         "distribution": None if model.distribution is None else model.distribution.to_json(),
@@ -61,7 +61,7 @@ def read_model(kind: type[Model], content: bytes, *, lazily: bool = False) -> Mo
             outcome_from_json(manifest["outcome"]),
             _read_members(manifest, files),
             rule_sets_from(manifest["rules"]),
-            ModelMetadata(**manifest["metadata"]),
+            ModelMetadata.from_json(manifest["metadata"]),
             Recalibration(**manifest["recalibration"]),
             # Earlier formats lack the following.
             manifest.get("scale", "risk"),

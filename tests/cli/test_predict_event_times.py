@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from autoprog.cohort import WindowSchema
@@ -34,6 +36,24 @@ def test_a_row_a_patient_and_horizon(autoprog: CommandLine, tmp_path: Path) -> N
     risks = np.array([float(row["risk"]) for row in told]).reshape(cohort.n_rows, -1)
     np.testing.assert_array_equal(risks, model.risks(cohort.X))
     assert {row["stratum"] for row in told} <= {"high", "medium", "low"}
+
+
+def test_predict_reads_a_sheet_and_the_missing_values_of_training(autoprog: CommandLine, tmp_path: Path) -> None:
+    cohort = replace(event_cohort("veteran"), na_values=("999", "unk"))
+    (tmp_path / "model.autoprog").write_bytes(cox_model(cohort).to_bytes())
+    frame = pd.read_csv(io.BytesIO(gzip.decompress(event_file("veteran"))))[:4].astype(object)
+    name = next(feature.name for feature in cohort.features if feature.kind == "numeric")
+    frame.loc[:1, name] = [999, "unk"]
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        frame[:2].to_excel(book, sheet_name="2019", index=False)
+        frame[2:].to_excel(book, sheet_name="2020", index=False)
+    first = autoprog("predict", tmp_path / "model.autoprog", tmp_path / "book.xlsx")
+    assert first.code == 0, first.err
+    assert "warning: the workbook has 2 sheets: the first, '2019', was read" in first.err
+    assert {row["warnings"] for row in rows_of(first.out)} == {f"{name} was imputed"}
+    second = autoprog("predict", tmp_path / "model.autoprog", tmp_path / "book.xlsx", "--sheet", "2020")
+    assert (second.code, second.err) == (0, "")
+    assert {row["warnings"] for row in rows_of(second.out)} == {""}
 
 
 def test_a_row_a_patient_whose_visits_stand_in_any_order(autoprog: CommandLine, tmp_path: Path) -> None:

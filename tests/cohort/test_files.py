@@ -22,6 +22,7 @@ from autoprog.cohort import (
     ReadLimits,
     parse_spec,
     read_cohort,
+    read_named,
     read_patients,
     to_parquet,
 )
@@ -129,6 +130,20 @@ def test_the_first_sheet_is_read_with_a_warning_unless_another_is_chosen(tmp_pat
         read_cohort(content, spec_of(sheet="Patient"))
     with pytest.raises(InvalidInputError, match="only an Excel workbook has sheets"):
         read_cohort(patients().to_csv(index=False).encode(), spec_of(sheet="Patients"))
+
+
+def test_patients_are_read_from_the_sheet_that_is_chosen(tmp_path: Path) -> None:
+    frame = patients()
+    cohort = read_cohort(frame.to_csv(index=False).encode(), spec_of()).cohort
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        for year, part in (("2019", frame[:40]), ("2020", frame[40:])):
+            part.to_excel(book, sheet_name=year, index=False)
+    first = read_named(tmp_path / "book.xlsx", cohort.outcome, cohort.features)
+    assert len(first.patients) == 40
+    assert "the first, '2019', was read; the others are '2020'" in first.warnings[0]
+    second = read_named(tmp_path / "book.xlsx", cohort.outcome, cohort.features, names="age", sheet="2020")
+    assert second.names == tuple(f"{age:g}" for age in frame["age"][40:])
+    assert not second.warnings
 
 
 def test_a_sheet_may_have_blank_rows_dates_errors_and_notes_beside_the_table() -> None:

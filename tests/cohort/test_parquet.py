@@ -24,6 +24,7 @@ def cohort() -> Cohort:
 
 def assert_same(a: Cohort, b: Cohort) -> None:
     assert (a.name, a.mode, a.outcome, a.features) == (b.name, b.mode, b.outcome, b.features)
+    assert a.na_values == b.na_values
     np.testing.assert_array_equal(a.X, b.X)
     np.testing.assert_array_equal(a.y, b.y)
     assert (a.X.dtype, a.y.dtype) == (b.X.dtype, b.y.dtype)
@@ -48,7 +49,7 @@ def test_a_cohort_comes_back_as_it_was(cohort: Cohort, tmp_path: Path) -> None:
     assert_same(from_parquet(path), cohort)
     with path.open("rb") as file:
         assert_same(from_parquet(file), cohort)
-    alone = replace(cohort, groups=None)
+    alone = replace(cohort, groups=None, na_values=("999", "unk"))
     assert_same(from_parquet(to_parquet(alone)), alone)
 
 

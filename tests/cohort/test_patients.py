@@ -159,6 +159,14 @@ def test_words_among_two_numbers_were_never_seen() -> None:
     assert encoded.warnings[1] == ("fbs 'yes' was never seen in training and is treated as missing",)
 
 
+def test_cells_that_mean_missing_in_training_do_so_in_a_file_of_patients() -> None:
+    content = b"age;chol;cp;smoker;pain\n60;999;4;unk;none\nunk;200;999;true;mild\n"
+    patients = read_patients(content, FEATURES, na_values=("999", "unk"))
+    assert [patients[0][name] for name in ("chol", "smoker")] == [None, None]
+    assert [patients[1][name] for name in ("age", "cp")] == [None, None]
+    assert not {"999", "unk"} & {value for patient in patients for value in patient.values()}
+
+
 def test_a_file_of_patients_has_one_fault_a_column() -> None:
     content = b"aeg;chol;cp;smoker;pain\n60;250,5;4;true;none\n61;low;x;?;mild\n62;high;1;false;\n"
     with pytest.raises(InvalidInputError) as caught:
@@ -166,7 +174,7 @@ def test_a_file_of_patients_has_one_fault_a_column() -> None:
     faults = {fault.pointer: fault.detail for fault in caught.value.faults}
     assert faults.keys() == {"/file/columns/age", "/file/columns/chol"}
     assert faults["/file/columns/age"] == "the file has no column 'age'; did you mean 'aeg'?"
-    assert faults["/file/columns/chol"].startswith("2 cells are no numbers: rows 3, 4;")
+    assert faults["/file/columns/chol"] == ("2 cells are no numbers: rows 3, 4; correct them or leave them empty")
 
 
 def test_cells_of_a_file_of_patients_are_numbers_texts_or_none() -> None:

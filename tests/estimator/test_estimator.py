@@ -127,7 +127,7 @@ def test_words_among_numbers_as_text_are_named_or_refused() -> None:
     assert codes is not None
     assert codes.kind == "categorical"
     assert "column 'crp' holds numbers and the words 'V27', so each value is a category" in told[0]
-    with pytest.raises(ValueError, match="^column 'crp': 1 cell is no number: row 8;"):
+    with pytest.raises(ValueError, match=r"^column 'crp': 1 cell is no number: row 8;"):
         read_column([f"{i / 7:.3f}" if i != 7 else "hemolysed" for i in range(200)])
     identifier, told = read_column([f"{i * i}" if i % 3 else f"P{i}" for i in range(200)])
     assert identifier is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import warnings
 
@@ -71,6 +72,19 @@ def test_matrix_is_that_of_a_file(fitted: AutoPrognosis, dtype: str) -> None:
     matrix, _ = to_matrix(fitted.model_, frame)
     np.testing.assert_array_equal(matrix, through_a_file(fitted.model_, frame))
     assert 0 < np.isnan(matrix[:, 0]).sum() < len(X)
+
+
+def test_values_that_meant_missing_in_training_do_so_in_new_patients(fitted: AutoPrognosis) -> None:
+    X, _ = patients()
+    model = dataclasses.replace(
+        fitted.model_, metadata=dataclasses.replace(fitted.model_.metadata, na_values=("999", "unk"))
+    )
+    coded = to_frame(X.astype({"stage": object}))
+    coded.loc[:3, "age"], coded.loc[2:5, "stage"] = 999.0, "unk"
+    matrix, unusual = to_matrix(model, coded)
+    assert np.isnan(matrix[:4, 0]).all()
+    assert np.isnan(matrix[2:6, 1]).all()
+    assert not unusual
 
 
 def test_values_that_nobody_had_are_warned_of(fitted: AutoPrognosis) -> None:

@@ -247,6 +247,14 @@ def test_storage_keeps_everything_and_gives_the_same_bytes() -> None:
     assert loaded.metadata.versions["scikit-learn"]
 
 
+def test_storage_keeps_what_meant_missing_and_older_files_have_none() -> None:
+    model = _model()
+    metadata = dataclasses.replace(model.metadata, na_values=("999", "unk"))
+    loaded = PrognosticModel.from_bytes(dataclasses.replace(model, metadata=metadata).to_bytes())
+    assert loaded.metadata == metadata
+    assert "na_values" not in json.loads(unpack(model.to_bytes())["manifest.json"])["metadata"]
+
+
 def test_weights_that_do_not_sum_to_one_are_refused() -> None:
     model = _model()
     with pytest.raises(ValueError, match=r"not to 0\.4"):
