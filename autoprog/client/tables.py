@@ -43,8 +43,9 @@ def chunks(patients: Sequence[dict[str, Any]]) -> Iterator[tuple[int, Sequence[d
 
 
 def _plain(value: object) -> object:
-    """A cell; pandas has several values for unknown ones, none of which equals itself or is true."""
-    if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):  # noqa: PLR0124  NaN
+    """A cell; pandas has several values for unknown ones."""
+    # The type comes first: whether NA differs from itself is NA, which is neither true nor false.
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # noqa: PLR0124  NaN
         return None
     return value
 

@@ -19,6 +19,7 @@ import autoprog
 from autoprog import Client, ServerError
 from autoprog.client import Model, Search
 from autoprog.client.connection import retry_after_s
+from autoprog.client.tables import patients_of
 from autoprog.jobs.runner import JobRunner
 from tests.api.searching import FILE, SPEC, Driver, patient, simple_result
 from tests.api.test_test_frontiers import runner
@@ -77,6 +78,14 @@ def test_data_frame_becomes_cohort(client: Client) -> None:
     assert [each.id for each in client.cohorts()] == [cohort.id]
     cohort.delete()
     assert client.cohorts() == []
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "string", "category", "object"])
+def test_unknown_values_of_any_type_are_null(dtype: str) -> None:
+    data = pd.DataFrame({"stage": pd.Series(["1", None], dtype="object").astype(dtype), "age": [np.nan, 60.0]})
+    first, second = patients_of(data)
+    assert (first["age"], second) == (None, {"stage": None, "age": 60.0})
+    assert str(first["stage"])[0] == "1"
 
 
 def test_file_becomes_cohort_of_its_name(client: Client, tmp_path: Path) -> None:
