@@ -86,8 +86,12 @@ class Classification:
         """AUC-ROC."""
         from sklearn.metrics import roc_auc_score  # noqa: PLC0415  see the head of `estimator`
 
-        labels = column_or_1d(np.asarray(y))
-        return float(roc_auc_score(labels == _positive(estimator), risks, sample_weight=sample_weight))
+        from autoprog.cohort.canonical import canonical_text  # noqa: PLC0415
+
+        # A model without its search knows its classes as texts.
+        positive = canonical_text(_positive(estimator))
+        labels = np.array([canonical_text(label) for label in column_or_1d(np.asarray(y)).tolist()])
+        return float(roc_auc_score(labels == positive, risks, sample_weight=sample_weight))
 
     def tag(self, tags: Tags) -> None:
         """Keep them."""

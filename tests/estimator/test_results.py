@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import pickle
 import subprocess
@@ -19,6 +20,8 @@ from sklearn.preprocessing import FunctionTransformer
 from api.cohorts.schemas import CohortBody
 from api.searches.schemas import EnsembleDocument, EvaluationDocument, RulesDocument, SearchDocument
 from autoprog import AutoPrognosis
+from autoprog.cohort import Binary
+from autoprog.cohort.canonical import canonical_text
 from autoprog.errors import ArtifactError
 from tests.estimator.support import QUICK, followed, patients
 
@@ -276,3 +279,15 @@ def test_weights_are_refused_with_the_reason() -> None:
         AutoPrognosis(settings=QUICK).fit(X, y, sample_weight=np.ones(len(X)))
     with pytest.raises(TypeError, match="unexpected keyword argument 'weight'"):
         AutoPrognosis(settings=QUICK).fit(X, y, weight=np.ones(len(X)))
+
+
+@pytest.mark.parametrize(("negative", "positive"), [(0, 1), (False, True), ("no", "yes")])
+def test_score_of_a_model_without_its_search_knows_the_classes(
+    fitted: AutoPrognosis, tmp_path: Path, negative: object, positive: object
+) -> None:
+    """A model's file holds them as texts."""
+    X, y = patients()
+    outcome = Binary("died", canonical_text(positive), canonical_text(negative))
+    (tmp_path / "model.autoprog").write_bytes(dataclasses.replace(fitted.model_, outcome=outcome).to_bytes())
+    model = AutoPrognosis.load(tmp_path / "model.autoprog")
+    assert model.score(X, y.map({"no": negative, "yes": positive})) == fitted.score(X, y)
