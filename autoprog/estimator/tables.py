@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
 
 from autoprog.cohort import (
     Cohort,
@@ -28,7 +29,7 @@ from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number
 from autoprog.cohort.cells import NUMERIC_MISSING_TOKENS, read_cells
 from autoprog.cohort.checks import is_identifier
 from autoprog.cohort.inference import count_values
-from autoprog.cohort.messages import listed
+from autoprog.cohort.messages import count_text, listed
 from autoprog.cohort.table import Column
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.estimator.targets import Survival
@@ -173,12 +174,22 @@ def _cohort(
     if groups is not None:
         (spec["groups"],) = _unused(table, "groups")
         roles = {**roles, spec["groups"]: "groups"}
-        table = table.assign(**{spec["groups"]: np.unique(np.asarray(groups), return_inverse=True)[1]})
+        table = table.assign(**{spec["groups"]: _group_codes(groups)})
     with python_words(roles):
         found = CohortTable.of(_parquet(table), spec)
     for text in (*mixed.values(), *found.read.warnings):
         warnings.warn(text, UserWarning, stacklevel=_CALLER_OF_FIT)
     return found
+
+
+def _group_codes(groups: object) -> NDArray[np.int64]:
+    """Number the groups; raises ValueError if a patient has none."""
+    values = column_or_1d(np.asarray(groups, dtype=object))
+    if n := int(pd.isna(values).sum()):
+        msg = f"groups: {count_text(n, 'patient')} without a group; patients who belong to nobody are each a group"
+        raise ValueError(msg)
+    codes: NDArray[np.int64] = pd.factorize(values, sort=True)[0]
+    return codes
 
 
 def _mixed_columns(table: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:

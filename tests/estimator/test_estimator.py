@@ -146,6 +146,18 @@ def test_groups_are_not_split() -> None:
         assert model.fit(X, y, groups=np.repeat(np.arange(24), 10)).ensemble_["score"]["estimate"] < 0.8
 
 
+def test_groups_of_any_kind_are_numbered_and_each_patient_has_one() -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    words = ["north", 7, "south"] * 20
+    found = AutoPrognosis()._cohort(X, y, words).cohort.groups
+    assert found is not None
+    assert [len(set(found[start::3])) for start in range(3)] == [1, 1, 1]
+    assert len(set(found)) == 3
+    for unknown in (None, np.nan, pd.NA):
+        with pytest.raises(ValueError, match="groups: 20 patients without a group"):
+            AutoPrognosis()._cohort(X, y, ["north", unknown, "south"] * 20)
+
+
 @pytest.mark.parametrize(
     ("parameters", "text"),
     [
