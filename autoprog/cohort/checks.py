@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import MOSTLY_NUMERIC, Cells
 from autoprog.cohort.cohort import Cohort
-from autoprog.cohort.dates import holds_dates
+from autoprog.cohort.dates import holds_dates, holds_numbers_for_dates
 from autoprog.cohort.inference import count_values, read_as_missing
 from autoprog.cohort.messages import count_text, listed
 from autoprog.cohort.number_texts import Style
@@ -118,6 +118,12 @@ def reading_warnings(columns: Sequence[Cells]) -> list[str]:
         "remove the signs to have numbers"
         for cells in columns
         if _has_percent_signs(cells)
+    ]
+    warnings += [
+        f"column {short(cells.name, 60)} holds numbers that look like dates (YYYYMMDD): write them as YYYY-MM-DD, or "
+        "name it in ignore to leave it out"
+        for cells in columns
+        if holds_numbers_for_dates(cells)
     ]
     for cells in columns:
         if not cells.is_numeric and cells.words.any() and 0 < cells.numeric_fraction < MOSTLY_NUMERIC:

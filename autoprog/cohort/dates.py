@@ -6,6 +6,7 @@ without one, the order is a fault.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,8 +30,10 @@ Unit = Literal["days", "months", "years"]
 DAYS_IN: dict[Unit, float] = {"days": 1.0, "months": 365.25 / 12, "years": 365.25}
 """Days in a unit; months and years are average ones."""
 
-_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?Z?)?", re.ASCII)
-_NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
+# The zone is ignored: days are those of the place where the clock hung.
+_CLOCK = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z| ?[+-]\d{2}(?::?\d{2})?)?)?"
+_ISO = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){_CLOCK}", re.ASCII)
+_NUMBERS = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}){_CLOCK}", re.ASCII)
 _SHORT = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{2})", re.ASCII)  # its century is anybody's guess
 _NAMED = re.compile(r"(\d{1,2})[ -]?([A-Za-z]{3})[A-Za-z]*[ -]?(\d{4})", re.ASCII)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -97,6 +100,19 @@ def holds_dates(cells: Cells) -> bool:
     return int(cells.counts[are_dates & ~cells.missing].sum()) >= _MOSTLY_DATES * cells.n_observed
 
 
+def holds_numbers_for_dates(cells: Cells) -> bool:
+    """Check whether most of a column's values are numbers such as 20201231."""
+    if not cells.is_numeric or cells.n_observed == 0:
+        return False
+    # Of numbers at random, hardly any are days of these centuries.
+    are_dates = [1900_00_00 < x < 2101_00_00 and _is_day(f"{x:.12g}") for x in cells.numbers.tolist()]
+    return int(cells.counts[np.array(are_dates) & ~cells.missing].sum()) >= _MOSTLY_DATES * cells.n_observed
+
+
+def _is_day(digits: str) -> bool:
+    return not math.isnan(_days(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}", None))
+
+
 def _is_date(text: str) -> bool:
     return any(form.fullmatch(text) for form in (_ISO, _NUMBERS, _SHORT)) or _named(text) > 0
 
@@ -144,9 +160,10 @@ def _days(text: str, order: str | None) -> float:
     hours = 0.0
     if match := _ISO.fullmatch(text):
         year, month, day = int(match[1]), int(match[2]), int(match[3])
-        hours = int(match[4] or 0) + int(match[5] or 0) / 60 + int(match[6] or 0) / 3600
+        hours = _hours(match)
     elif match := _NUMBERS.fullmatch(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
+        hours = _hours(match)
         day, month = (second, first) if order == "month" else (first, second)
     elif (match := _NAMED.fullmatch(text)) and _named(text):
         day, month, year = int(match[1]), _named(text), int(match[3])
@@ -157,6 +174,12 @@ def _days(text: str, order: str | None) -> float:
     except ValueError:
         return float("nan")
     return whole + hours / 24
+
+
+def _hours(match: re.Match[str]) -> float:
+    """Time of the day; 0 without one."""
+    hours, minutes, seconds = (int(each or 0) for each in match.groups()[-3:])
+    return hours + minutes / 60 + seconds / 3600
 
 
 def _named(text: str) -> int:

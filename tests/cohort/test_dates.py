@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,37 @@ def test_columns_that_are_not_there_are_named_where_the_spec_names_them() -> Non
         read(frame().rename(columns={"last": "lost", "admission": "start"}))
     places = {fault.pointer for fault in caught.value.faults}
     assert {"/spec/outcome/time/to", "/spec/outcome/time/from", "/spec/features/diagnosis/relative_to"} <= places
+
+
+@pytest.mark.parametrize(
+    "style", ["%Y-%m-%dT10:30:00+01:00", "%Y-%m-%d 10:30:00.123456789+01", "%d.%m.%Y 10:30", "%m/%d/%Y 10:30:00"]
+)
+def test_dates_may_have_a_clock_and_a_zone(style: str) -> None:
+    table = frame(style)
+    cohort = read(table).cohort
+    days = [pd.to_datetime(frame()[name]) for name in ("admission", "last")]
+    assert cohort.time is not None
+    np.testing.assert_allclose(cohort.time, (days[1] - days[0]).dt.days / (365.25 / 12), rtol=1e-6)
+    assert any("column 'diagnosis' holds dates" in text for text in read(table, features={}).warnings)
+
+
+def test_dates_of_pandas_with_a_zone_are_left_out() -> None:
+    table = frame()
+    table["diagnosis"] = pd.to_datetime(table["diagnosis"] + " 10:00").dt.tz_localize("Europe/Berlin")
+    out = io.BytesIO()
+    table.to_parquet(out)
+    found = read_cohort(out.getvalue(), parse_spec({**SPEC, "features": {}})).warnings
+    assert any("column 'diagnosis' holds dates and was left out" in text for text in found)
+
+
+def test_numbers_that_look_like_dates_are_warned_of() -> None:
+    table = frame()
+    numbers = pd.to_datetime(table["diagnosis"]).dt.strftime("%Y%m%d").astype(float)
+    numbers[:9] = np.nan
+    found = read(table.assign(diagnosis=numbers), features={}).warnings
+    assert any("column 'diagnosis' holds numbers that look like dates (YYYYMMDD)" in text for text in found)
+    others = np.random.default_rng(1).integers(19_000_000, 21_000_000, N)
+    assert not any("YYYYMMDD" in text for text in read(table.assign(diagnosis=others), features={}).warnings)
 
 
 def test_an_undeclared_column_of_dates_is_left_out_with_advice() -> None:
