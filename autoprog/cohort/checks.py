@@ -42,8 +42,9 @@ _FEWEST_FOR_GIVEAWAY = 50
 _FEWEST_OF_A_CLASS_FOR_GIVEAWAY = 10
 _PATIENTS_A_LEVEL = 10  # with fewer, the levels' event rates fit noise
 _IDENTIFIER_NAME = re.compile(
-    r"(?:.*[\W_])?(?:id|uid|uuid|guid|pid|mrn)"
-    r"|(?:patient|subject|case|record|row|participant|encounter)[\W_]?(?:id|no|nr|number|code)"
+    r"(?:.*[\W_])?(?:id|uid|uuid|guid|pid|mrn|(?:u?subj|study|pt|r)id)"
+    r"|(?:pat|patient|subject|case|record|row|participant|encounter)[\W_]{0,2}(?:id|identifier|n[or]\.?|number|code|#)"
+    r"|(?:hospital|nhs)[\W_]?(?:n[or]\.?|number)"
     r"|patient|subject|rownames?|index|unnamed: 0|__index_level_0__",
     re.IGNORECASE,
 )

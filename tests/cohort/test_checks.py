@@ -42,6 +42,30 @@ def test_columns_that_are_no_features_are_left_out_with_a_word(name: str, values
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "SUBJID", "USUBJID", "StudyID", "PTID", "RID", "Patient No.", "patientIdentifier", "hospital_number",
+        "NHS number", "Case #", "PatNr", "Pat.-Nr", "case_id",
+    ],
+)  # fmt: skip
+def test_usual_names_of_identifiers_are_known(name: str) -> None:
+    numbers = np.random.default_rng(0).permutation(9_000)[:20] + 1_000
+    assert names_of(read(twenty(**{name: numbers.tolist()}))) == ["age"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "grid", "period", "steroid", "thyroid", "lipid", "uric_acid", "carotid", "covid", "opioid", "case",
+        "patients_age", "hospital_days", "number", "pt", "study", "casenote", "cortisol",
+    ],
+)  # fmt: skip
+def test_names_of_measurements_are_none_of_identifiers(name: str) -> None:
+    numbers = np.random.default_rng(0).permutation(9_000)[:20] + 1_000
+    assert names_of(read(twenty(**{name: numbers.tolist()}))) == ["age", name]
+
+
+@pytest.mark.parametrize(
     ("name", "values"),
     [
         ("chol", [200 + 7 * i for i in range(20)]),
