@@ -94,7 +94,7 @@ def name_columns(X: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_frame(X: pd.DataFrame | NDArray[Any], names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return a table with named columns (x0, x1 ... for none), an index from 0, and categories as values."""
+    """Return a table with named columns (x0, x1 ... for none) and an index from 0; only ordered categories stay."""
     frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X)).infer_objects()
     frame = name_columns(frame) if names is None else frame.set_axis(list(names), axis=1)
     columns = {name: _plain(frame[name]) for name in frame.columns if not _is_plain(frame[name])}
@@ -106,13 +106,18 @@ def _is_plain(column: pd.Series) -> bool:
 
 
 def _plain(column: pd.Series) -> pd.Series:
-    """Return categories as their values, and a column of numbers and words as text: Parquet has no such mixture."""
-    if column.dtype == "category":
+    """Return categories without an order as their values, and what Parquet does not know as text."""
+    # It has neither intervals nor a mixture of numbers and words.
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered:
+        return column.cat.rename_categories(canonical_text)
+    if isinstance(column.dtype, pd.CategoricalDtype | pd.IntervalDtype):
         column = column.astype(object)
     if column.dtype != object:
         return column
     kinds = {type(value) for value in column[column.notna()]}
-    if len(kinds) < 2 or all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds):
+    if (len(kinds) < 2 and pd.Interval not in kinds) or all(
+        issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds
+    ):
         return column
     return column.map(canonical_text, na_action="ignore")
 
@@ -169,8 +174,10 @@ def _cohort(
     table: pd.DataFrame, spec: dict[str, Any], groups: object, roles: dict[str, str], numeric: Sequence[str]
 ) -> CohortTable:
     mixed = {} if numeric else _mixed_columns(table, roles)
-    kinds = dict.fromkeys(numeric, "numeric") or dict.fromkeys(mixed, "categorical")
-    spec = {"name": "cohort", **spec, "features": {name: {"kind": kind} for name, kind in kinds.items()}}
+    features: dict[str, dict[str, Any]] = {name: {"kind": "numeric"} for name in numeric}
+    features |= {name: {"kind": "categorical"} for name in mixed}
+    features |= {name: {"kind": "ordinal", "levels": levels} for name, levels in _ordered_columns(table).items()}
+    spec = {"name": "cohort", **spec, "features": features}
     if groups is not None:
         (spec["groups"],) = _unused(table, "groups")
         roles = {**roles, spec["groups"]: "groups"}
@@ -190,6 +197,15 @@ def _group_codes(groups: object) -> NDArray[np.int64]:
         raise ValueError(msg)
     codes: NDArray[np.int64] = pd.factorize(values, sort=True)[0]
     return codes
+
+
+def _ordered_columns(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the levels of the columns of ordered categories, of which two need no order."""
+    used = {
+        str(name): list(table[name].cat.remove_unused_categories().cat.categories)
+        for name in table.select_dtypes(include="category")
+    }
+    return {name: levels for name, levels in used.items() if len(levels) > 2}
 
 
 def _mixed_columns(table: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:

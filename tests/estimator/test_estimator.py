@@ -134,6 +134,27 @@ def test_words_among_numbers_as_text_are_named_or_refused() -> None:
     assert any("column 'crp' looks like an identifier" in text for text in told)
 
 
+def test_ordered_categories_keep_their_order() -> None:
+    severity = pd.Categorical.from_codes(np.arange(200) % 3, ["mild", "moderate", "severe", "fatal"], ordered=True)
+    found, _ = read_column(severity)
+    assert found is not None
+    assert (found.kind, found.levels) == ("ordinal", ("mild", "moderate", "severe"))
+    unordered, _ = read_column(pd.Categorical(severity, ordered=False))
+    assert unordered is not None
+    assert unordered.kind == "categorical"
+
+
+@pytest.mark.parametrize("dtype", ["category", "interval[float64, right]", "object"])
+def test_groups_of_pandas_are_ordered(dtype: str) -> None:
+    ages = pd.Series(np.arange(200) % 60 - 0.5)
+    found, _ = read_column(pd.cut(ages, [-1, 9, 20, 40, 100]).astype(dtype))
+    assert found is not None
+    assert found.kind == ("ordinal" if dtype == "category" else "categorical")
+    above, _ = read_column(pd.cut(ages + 1, [0, 9, 20, 40, 100]).astype(dtype))
+    assert above is not None
+    assert (above.kind, len(above.levels)) == ("ordinal", 4)
+
+
 def test_groups_are_not_split() -> None:
     """Ten copies of every patient: split over folds, a neighbour would know the outcome."""
     rng = np.random.default_rng(3)

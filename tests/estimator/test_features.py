@@ -87,6 +87,12 @@ def test_values_that_meant_missing_in_training_do_so_in_new_patients(fitted: Aut
     assert not unusual
 
 
+def test_ordered_categories_are_the_values_of_new_patients(fitted: AutoPrognosis) -> None:
+    X, _ = patients()
+    ordered = X.assign(stage=pd.Categorical(X["stage"], ["I", "III", "II", "IV"], ordered=True))
+    np.testing.assert_array_equal(fitted.predict_proba(ordered), fitted.predict_proba(X))
+
+
 def test_values_that_nobody_had_are_warned_of(fitted: AutoPrognosis) -> None:
     X, _ = patients()
     odd = X.astype({"stage": object})[:10].copy()
