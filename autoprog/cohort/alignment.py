@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import canonical_text
+from autoprog.cohort.canonical import TWINS, canonical_text
 from autoprog.cohort.messages import count_text
 from autoprog.cohort.schema import Feature
 from autoprog.errors import Fault, InvalidInputError
@@ -46,7 +46,10 @@ def align(
     faults: list[str] = []
     for j, feature in enumerate(features):
         if feature.name not in places:
-            faults.append(f"the cohort has no feature {feature.name!r}, which the model needs")
+            faults.append(
+                f"the cohort has no feature {feature.name!r}, which the model needs; if its column was left out, as "
+                "all patients are alike in it, declare it in features"
+            )
             continue
         other = others[places[feature.name]]
         values = cells[:, places[feature.name]]
@@ -75,6 +78,8 @@ def _numbers(feature: Feature, other: Feature, values: NDArray[np.float64]) -> t
 
 def _codes(feature: Feature, other: Feature, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], str | None]:
     codes = {level: float(code) for code, level in enumerate(feature.levels)}
+    if feature.kind == "binary":
+        codes = {TWINS[level]: code for level, code in codes.items() if level in TWINS} | codes
     if other.kind == "numeric":
         texts = [None if math.isnan(value) else canonical_text(value) for value in values.tolist()]
     else:

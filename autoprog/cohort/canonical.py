@@ -17,6 +17,9 @@ _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 LARGEST = 1e100
 """Numbers of this size are refused: sums of their squares over all patients would be infinite."""
 
+TWINS = {"true": "1", "false": "0", "1": "true", "0": "false"}
+"""Canonical texts that mean the same in a binary feature: one file's true and false are another's 1 and 0."""
+
 _EXACT = 2**53  # every whole number below is a float64
 
 

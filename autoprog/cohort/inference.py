@@ -34,6 +34,8 @@ def encode_column(
     if kind == "numeric":
         return _numeric(cells, declared)
     values = observed_values(cells)
+    if kind == "binary" and len(values) == 1:
+        kind = "categorical"  # nobody here has the other value, as of patients on dialysis
     faults = _kind_faults(cells, lines, kind, declared, values)
     if faults:
         return faults

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number, short
+from autoprog.cohort.canonical import LARGEST, TWINS, canonical_text, parse_number, short
 from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.derived_times import add_named_times
 from autoprog.cohort.inference import number_faults
@@ -101,10 +101,6 @@ def imputed_warning(feature: Feature) -> str:
     return f"{feature.name} was imputed"
 
 
-# A client's true and false mean the file's 1 and 0, and vice versa.
-_TWINS = {"true": "1", "false": "0", "1": "true", "0": "false"}
-
-
 class UnusableValueError(ValueError):
     """A value is invalid for its feature."""
 
@@ -153,8 +149,8 @@ def _encode_level(feature: Feature, codes: Mapping[str, float], value: object) -
     text = canonical_text(value)
     if text in codes:
         return codes[text], None
-    if feature.kind == "binary" and _TWINS.get(text) in codes:
-        return codes[_TWINS[text]], None
+    if feature.kind == "binary" and TWINS.get(text) in codes:
+        return codes[TWINS[text]], None
     return math.nan, f"{feature.name} {short(text)} was never seen in training and is treated as missing"
 
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.cohort import Binary, Cohort, Feature, align
+from autoprog.cohort import Binary, Cohort, Feature, align, parse_spec, read_cohort
 from autoprog.errors import InvalidInputError
 
+LEFT_OUT = "which the model needs; if its column was left out, as all patients are alike in it, declare it in features"
 MODEL = (
     Feature("age", "numeric", unit="years"),
     Feature("sex", "binary", ("f", "m")),
@@ -34,6 +35,28 @@ def test_columns_and_codes_become_the_models() -> None:
     np.testing.assert_array_equal(align(MODEL, other.features, other.X, "/cohort_id"), expected)
 
 
+def test_one_value_of_a_binary_feature_is_enough_if_it_is_declared() -> None:
+    """Nobody on dialysis in another hospital."""
+    spec = parse_spec({"name": "c", "outcome": {"column": "y", "positive": 1}, "features": {"sex": {"kind": "binary"}}})
+    content = "age,sex,y\n" + "".join(f"{30 + i % 40},f,{i % 2}\n" for i in range(60))
+    other = read_cohort(content.encode(), spec).cohort
+    aligned = align(MODEL[:2], other.features, other.X, "/cohort_id")
+    np.testing.assert_array_equal(aligned[:, 1], np.zeros(60))
+
+
+@pytest.mark.parametrize(
+    ("levels", "others"), [(("0", "1"), ("false", "true")), (("false", "true"), ("0", "1")), (("0", "1"), ("true",))]
+)
+def test_true_and_false_are_the_one_and_zero_of_a_binary_feature(
+    levels: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    features, X = (Feature("smoker", "binary", levels),), np.zeros((3, 1))
+    aligned = align(features, (Feature("smoker", "binary", others),), X, "/cohort_id")
+    np.testing.assert_array_equal(aligned, X + ("true" in others[0]))
+    with pytest.raises(InvalidInputError, match="the model has never seen"):
+        align((Feature("smoker", "categorical", levels),), (Feature("smoker", "binary", others),), X, "/cohort_id")
+
+
 def test_every_difference_is_named_at_once() -> None:
     other = cohort(
         (
@@ -50,6 +73,6 @@ def test_every_difference_is_named_at_once() -> None:
     assert details == [
         "age is in months here and in years in the model",
         "sex has 1 value (2 patients) that the model has never seen; compare with the 2 levels that the model shows",
-        "the cohort has no feature 'grade', which the model needs",
+        f"the cohort has no feature 'grade', {LEFT_OUT}",
         "dose is a number in the model; of its 2 categories here 2 write no number",
     ]

@@ -15,6 +15,7 @@ from autoprog.model import PrognosticModel, external_validation, update_model
 from autoprog.performance import ScoringContext
 from autoprog.survival import calibration_at, cumulative_dynamic_auc, integrated_brier, ipcw_weights, wolbers_c
 from autoprog.validation import Recalibration
+from tests.cohort.test_alignment import LEFT_OUT
 from tests.cohorts import event_cohort, labelled_visits
 from tests.event_models import WINDOW, cox_model
 
@@ -160,7 +161,7 @@ def test_what_cannot_be_measured_is_named_at_once() -> None:
     with pytest.raises(InvalidInputError) as caught:
         external_validation(model(), early, RANGE, ["site"])
     details = [fault.detail for fault in caught.value.faults]
-    assert details[0] == "the cohort has no feature 'age', which the model needs"
+    assert details[0] == f"the cohort has no feature 'age', {LEFT_OUT}"
     assert details[1].startswith("the model's horizon 120 is too far ahead: ")
     assert details[2].startswith("the model's horizon 240 is too far ahead: ")
     assert details[3:] == ["the cohort has no feature 'site'"]

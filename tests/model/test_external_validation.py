@@ -17,6 +17,7 @@ from autoprog.model.training_overlap import compare_with_training
 from autoprog.performance import compute_calibration
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
 from autoprog.validation import Recalibration
+from tests.cohort.test_alignment import LEFT_OUT
 from tests.cohorts import cleveland_cohort, event_cohort
 
 RANGE = (0.1, 0.4)
@@ -119,7 +120,7 @@ def test_faults_of_features_outcome_and_subgroups_come_together() -> None:
     with pytest.raises(InvalidInputError) as caught:
         external_validation(model(), lacking, RANGE, ["site"])
     assert [f.detail for f in caught.value.faults] == [
-        "the cohort has no feature 'age', which the model needs",
+        f"the cohort has no feature 'age', {LEFT_OUT}",
         "of 40 patients 0 have the outcome; at least 2 must have it, and 2 not",
         "the cohort has no feature 'site'",
     ]
