@@ -15,6 +15,8 @@ _ABOVE = re.compile(rf"(?:>=?|≥|over|above)\s*{_NUMBER}|{_NUMBER}\s*(?:\+|and 
 _ONE = re.compile(_NUMBER)
 # A number that begins with a zero is a code, as of diseases: 001-139.
 _CODE = re.compile(r"(?<![\d.])0\d")
+# Points between thousands: 500-999, 1.000-1.499.
+_THOUSANDS, _HUNDREDS = re.compile(r"\d{1,3}\.\d{3}"), re.compile(r"\d{3,}")
 # Fewer values are as well described without an order.
 _LEAST, _LEAST_RANGES = 3, 2
 
@@ -31,9 +33,11 @@ def sort_bands(values: Collection[str]) -> tuple[str, ...] | None:
     Returns
     -------
     tuple of str, or None
-        None too if there are fewer than three, fewer than two are ranges, or a number begins with a zero, as of a code.
+        None too if there are fewer than three, fewer than two are ranges, a number begins with a zero, as of a code, or
+        points may separate thousands.
     """
-    if len(values) < _LEAST:
+    numbers = [number for value in values for number in re.findall(_NUMBER, value)]
+    if len(values) < _LEAST or all(any(map(form.fullmatch, numbers)) for form in (_THOUSANDS, _HUNDREDS)):
         return None
     found: list[tuple[tuple[float, float], str]] = []
     for value in values:

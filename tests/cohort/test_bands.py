@@ -20,6 +20,8 @@ from tests.cohort.tables import find_faults, read, twenty
         ("(0, 2.5]", "(2.5, 10]", "(10, 40]"),
         ("18–29", "30–39", "40 or more"),
         ("2001-2005", "2006-2010", "2011-2015"),
+        ("0.125-0.250", "0.251-0.500", "0.501-2"),
+        ("1.000-1.499", "1.500-1.999", "2.000-2.499"),
     ],
 )
 def test_ranges_are_sorted_whatever_their_order(ordered: tuple[str, ...]) -> None:
@@ -38,6 +40,8 @@ def test_ranges_are_sorted_whatever_their_order(ordered: tuple[str, ...]) -> Non
         ("1", "2", "3-4"),  # one range alone
         ("1", "2", "3"),
         ("9-5", "10-20", "20-30"),
+        ("500-999", "1.000-1.499", "1.500-1.999"),  # points between thousands
+        ("<500", "500-1.000", ">1.000"),
         ("<5", "<10", "10-20"),
         ("5-10", "5-10 ", "10-20"),  # the same range twice
         (),
