@@ -64,8 +64,9 @@ def reason_to_leave_out(cells: Cells) -> str | None:
         )
     n_values = count_values(cells)
     if n_values == 1:
-        beside = " in every row that has a value" if cells.missing_fraction > 0 else ""
-        return f"column {name} is constant{beside}{read_as_missing(cells)} and was left out; {declare}"
+        read_as = read_as_missing(cells)
+        beside = f" in every row that has a value{read_as}" if cells.missing_fraction > 0 else ""
+        return f"column {name} is constant{beside} and was left out; {declare}"
     if not is_identifier(cells, n_values):
         return None
     repeats = "; its values repeat: name it in groups if they are patients" if n_values < cells.n_observed else ""

@@ -80,6 +80,16 @@ ZERO_GERMAN = (
         (ZERO, ZERO_GERMAN),
         ("'NA' was read as missing in 'in' (3 cells)", "'NA' wurde als fehlend gelesen in 'in' (3 Zellen)"),
         (
+            (
+                "column 'hbsag' is constant in every row that has a value ('-', '?' read as missing) and was left out; "
+                "declare it in features to keep it"
+            ),
+            (
+                "Spalte 'hbsag' ist in jeder Zeile mit einem Wert ('-', '?' als fehlend gelesen) konstant und wurde "
+                "weggelassen; geben Sie eine Art für sie an, um sie zu behalten"
+            ),
+        ),
+        (
             "visit 101.5 is outside the training range 29 to 1,000",
             "visit 101,5 liegt außerhalb des Bereichs beim Training, 29 bis 1.000",
         ),
