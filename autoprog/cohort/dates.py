@@ -30,7 +30,7 @@ Unit = Literal["days", "months", "years"]
 DAYS_IN: dict[Unit, float] = {"days": 1.0, "months": 365.25 / 12, "years": 365.25}
 """Days in a unit; months and years are average ones."""
 
-# The zone is ignored: days are those of the place where the clock hung.
+# The zone is ignored: local time counts.
 _CLOCK = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z| ?[+-]\d{2}(?::?\d{2})?)?)?"
 _ISO = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){_CLOCK}", re.ASCII)
 _NUMBERS = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}){_CLOCK}", re.ASCII)
@@ -102,11 +102,13 @@ def holds_dates(cells: Cells) -> bool:
 
 def holds_numbers_for_dates(cells: Cells) -> bool:
     """Check whether most of a column's values are numbers such as 20201231."""
-    if not cells.is_numeric or cells.n_observed == 0:
-        return False
     # Of numbers at random, hardly any are days of these centuries.
-    are_dates = [1900_00_00 < x < 2101_00_00 and _is_day(f"{x:.12g}") for x in cells.numbers.tolist()]
-    return int(cells.counts[np.array(are_dates) & ~cells.missing].sum()) >= _MOSTLY_DATES * cells.n_observed
+    can_be = ~cells.missing & (cells.numbers > 1900_00_00) & (cells.numbers < 2101_00_00)
+    enough = _MOSTLY_DATES * cells.n_observed
+    if not cells.is_numeric or cells.n_observed == 0 or cells.counts[can_be].sum() < enough:
+        return False
+    are_dates = [_is_day(f"{x:.12g}") for x in cells.numbers[can_be].tolist()]
+    return int(cells.counts[can_be][are_dates].sum()) >= enough
 
 
 def _is_day(digits: str) -> bool:
