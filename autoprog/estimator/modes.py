@@ -86,12 +86,13 @@ class Classification:
         """AUC-ROC."""
         from sklearn.metrics import roc_auc_score  # noqa: PLC0415  see the head of `estimator`
 
-        from autoprog.cohort.canonical import canonical_text  # noqa: PLC0415
+        from autoprog.cohort.canonical import TWINS, canonical_text  # noqa: PLC0415
 
-        # A model without its search knows its classes as texts.
+        # A model without its search knows its classes as texts, and 1 may be true.
         positive = canonical_text(_positive(estimator))
-        labels = np.array([canonical_text(label) for label in column_or_1d(np.asarray(y)).tolist()])
-        return float(roc_auc_score(labels == positive, risks, sample_weight=sample_weight))
+        labels = [canonical_text(label) for label in column_or_1d(np.asarray(y)).tolist()]
+        has_outcome = np.isin(labels, [positive, TWINS.get(positive, positive)])
+        return float(roc_auc_score(has_outcome, risks, sample_weight=sample_weight))
 
     def tag(self, tags: Tags) -> None:
         """Keep them."""

@@ -291,3 +291,5 @@ def test_score_of_a_model_without_its_search_knows_the_classes(
     (tmp_path / "model.autoprog").write_bytes(dataclasses.replace(fitted.model_, outcome=outcome).to_bytes())
     model = AutoPrognosis.load(tmp_path / "model.autoprog")
     assert model.score(X, y.map({"no": negative, "yes": positive})) == fitted.score(X, y)
+    if positive != "yes":
+        assert model.score(X, y == "yes") == model.score(X, (y == "yes").astype(int)) == fitted.score(X, y)
