@@ -77,32 +77,45 @@ class Followers:
 
     async def _wait(self, followed: Followed) -> Events:
         waiting = _Waiting(followed, Future())
-        with self._lock:
-            self._waiting.append(waiting)
-            if not self._is_looking:
-                self._is_looking = True
-                threading.Thread(target=self._look_on, name="followers", daemon=True).start()
         try:
+            with self._lock:
+                self._waiting.append(waiting)
+                if not self._is_looking:
+                    threading.Thread(target=self._look_on, name="followers", daemon=True).start()
+                    self._is_looking = True
             return await asyncio.wrap_future(waiting.news)
         finally:
             with self._lock, suppress(ValueError):
                 self._waiting.remove(waiting)
 
     def _look_on(self) -> None:
-        while True:
-            time.sleep(_LOOK_S)
-            with self._lock:
-                asked = list(self._waiting)
-                if not asked:
-                    self._is_looking = False
-                    return
-            for waiting, news in self._look(asked):
-                if not waiting.news.set_running_or_notify_cancel():  # its stream has ended
-                    continue
-                if isinstance(news, Exception):
-                    waiting.news.set_exception(news)
-                else:
-                    waiting.news.set_result(news)
+        """Tell those who wait their news, until nobody does."""
+        try:
+            while self._tell_news():
+                pass
+        except BaseException as error:
+            with self._lock:  # the next to wait starts another thread
+                self._is_looking = False
+                left = self._unanswered()
+            for waiting in left:
+                _tell(waiting, error)
+            raise
+
+    def _tell_news(self) -> bool:
+        """Look once; return False if nobody waits."""
+        time.sleep(_LOOK_S)
+        with self._lock:
+            self._is_looking = bool(self._waiting)
+            if not self._is_looking:
+                return False
+            asked = self._unanswered()
+        for waiting, news in self._look(asked) if asked else ():
+            _tell(waiting, news)
+        return True
+
+    def _unanswered(self) -> list[_Waiting]:
+        # A late event loop has not yet removed those that have their news.
+        return [waiting for waiting in self._waiting if not waiting.news.done()]
 
     def _look(self, asked: Sequence[_Waiting]) -> list[tuple[_Waiting, Events | Exception]]:
         try:
@@ -115,7 +128,7 @@ class Followers:
         """Yield what those are told who need not wait any longer."""
         live = self._keys(session).live({w.followed.key_id for w in asked if w.followed.key_id is not None})
         places = SearchRepository(session).places({w.followed.search_id for w in asked})
-        read: dict[tuple[str, int], Events] = {}  # most streams of a search have come equally far
+        read: dict[tuple[str, int], Events | NotFoundError] = {}  # most streams of a search have come equally far
         for waiting in asked:
             followed = waiting.followed
             place = places.get(followed.search_id)
@@ -126,7 +139,10 @@ class Followers:
             elif place.has_ended or place.last_event > followed.after:
                 key = followed.search_id, followed.after
                 if key not in read:
-                    read[key] = _read(session, followed)
+                    try:
+                        read[key] = _read(session, followed)
+                    except NotFoundError as error:  # deleted since its place was read
+                        read[key] = error
                 yield waiting, read[key]
 
     def _read(self, followed: Followed) -> Events:
@@ -134,6 +150,15 @@ class Followers:
             if followed.key_id is not None and not self._keys(session).live({followed.key_id}):
                 raise UnauthorizedError("the key was revoked")
             return _read(session, followed)
+
+
+def _tell(waiting: _Waiting, news: Events | BaseException) -> None:
+    if not waiting.news.set_running_or_notify_cancel():  # its stream has ended
+        return
+    if isinstance(news, BaseException):
+        waiting.news.set_exception(news)
+    else:
+        waiting.news.set_result(news)
 
 
 def _read(session: Session, followed: Followed) -> Events:

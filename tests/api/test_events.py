@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import httpx2
 import pytest
 from fastapi import FastAPI
+from fastapi.sse import ServerSentEvent
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
+from api.searches.events import Followed, Followers
 from autoprog.evaluation import Status
 from autoprog.storage.database import Database
-from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.repositories import KeyRepository, SearchRepository
+from autoprog.storage.tables import SearchRow
 from tests.api.conftest import MakeClient, serving
 from tests.api.searching import Driver, make_search
 
@@ -188,3 +192,96 @@ def test_many_followers_are_one_question_to_the_database(
         thread.join(30)
     assert seen == [["phase", "evaluation", "finished"]] * 20
     assert 0 < while_waiting <= 30  # five looks; a look for each stream would be 300
+
+
+def _follow(followers: Followers, database: Database, search_id: str) -> AsyncIterator[ServerSentEvent]:
+    with database.session(read_only=True) as session:
+        owner_id = session.get_one(SearchRow, search_id).owner_id
+    return followers.follow(Followed(owner_id, search_id, 0, None))
+
+
+async def _until_waiting(followers: Followers, n: int) -> None:
+    async with asyncio.timeout(60):
+        while len(followers._waiting) < n:  # noqa: ASYNC110  nothing tells it
+            await asyncio.sleep(0.01)
+
+
+def test_followers_are_told_more_after_the_event_loop_was_late(
+    database: Database, client: TestClient, local_app: FastAPI, driver: Driver
+) -> None:
+    followers = local_app.state.context.followers
+    search = make_search(client)
+    claim = driver.claim()
+
+    async def play() -> list[str | None]:
+        stream = _follow(followers, database, str(search["id"]))
+        first = asyncio.ensure_future(anext(stream))
+        await _until_waiting(followers, 1)
+        driver.explore(claim, Status.SUCCEEDED)
+        time.sleep(1.5)  # noqa: ASYNC251  the loop is late by several looks
+        told = [(await first).event]
+        driver.finish(claim)
+        async with asyncio.timeout(20):
+            return told + [event.event async for event in stream]
+
+    assert asyncio.run(play()) == ["phase", "evaluation", "finished"]
+
+
+def test_followers_go_on_after_a_thread_could_not_be_started(
+    database: Database, client: TestClient, local_app: FastAPI, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followers = local_app.state.context.followers
+    search = make_search(client)
+    claim = driver.claim()
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == "followers":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async def play() -> list[str | None]:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refuse)
+            with pytest.raises(RuntimeError, match="new thread"):
+                await anext(_follow(followers, database, str(search["id"])))
+        assert not followers._waiting
+        stream = _follow(followers, database, str(search["id"]))
+        first = asyncio.ensure_future(anext(stream))
+        await _until_waiting(followers, 1)
+        driver.explore(claim)
+        driver.finish(claim)
+        async with asyncio.timeout(20):
+            return [(await first).event] + [event.event async for event in stream]
+
+    assert asyncio.run(play()) == ["phase", "finished"]
+
+
+def test_followers_of_other_searches_go_on_when_one_is_deleted_during_a_look(
+    database: Database, client: TestClient, local_app: FastAPI, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followers = local_app.state.context.followers
+    kept, deleted = (str(make_search(client)["id"]) for _ in range(2))
+    claim = driver.claim()
+    find = SearchRepository.places
+
+    def find_and_delete(repository: SearchRepository, search_ids: Collection[str]) -> Mapping[str, Any]:
+        found = find(repository, search_ids)
+        if deleted in found and found[deleted].has_ended:
+            client.delete(f"/v1/searches/{deleted}")
+        return found
+
+    async def play() -> list[list[str | None]]:
+        streams = [_follow(followers, database, search_id) for search_id in (kept, deleted)]
+        firsts = [asyncio.ensure_future(anext(stream, None)) for stream in streams]
+        await _until_waiting(followers, 2)
+        monkeypatch.setattr(SearchRepository, "places", find_and_delete)
+        await asyncio.to_thread(client.post, f"/v1/searches/{deleted}/cancel")
+        async with asyncio.timeout(20):
+            await firsts[1]
+            driver.explore(claim)
+            driver.finish(claim)
+            first = await firsts[0]
+            return [[] if first is None else [first.event] + [event.event async for event in streams[0]]]
+
+    assert asyncio.run(play()) == [["phase", "finished"]]
