@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import structlog
+
 from autoprog.engine import LocalEngine
 from autoprog.fork_server import start_fork_server
 from autoprog.jobs.runner import JobRunner
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from autoprog.engine.cluster import ClusterEngine
 
 _SWEEP_S = 3_600.0
+_log = structlog.get_logger()
 
 
 class Service:
@@ -109,12 +112,23 @@ class Service:
             yield
 
     def _sweep(self) -> bool:
-        sweep(self.database, self.files)
-        with self.database.session() as session:
-            BrowserSessionRepository(session).delete_ended()
+        for step in (self._erase_expired, self._delete_ended_sessions, self._remove_abandoned_files):
+            try:
+                step()
+            except Exception:  # noqa: BLE001  none may keep the others from being done
+                _log.exception("sweep_failed", step=step.__name__.removeprefix("_"))
+        return False  # there is nothing more to do now
+
+    def _erase_expired(self) -> None:
         if self.settings.retention_days is not None:
             erase_expired(self.database, self.files, self.settings.retention_days)
-        return False  # there is nothing more to do now
+
+    def _delete_ended_sessions(self) -> None:
+        with self.database.session() as session:
+            BrowserSessionRepository(session).delete_ended()
+
+    def _remove_abandoned_files(self) -> None:
+        sweep(self.database, self.files)
 
     def close(self) -> None:
         """Close the engine's workers and the database's connections, if there are any."""

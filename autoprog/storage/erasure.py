@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+import structlog
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
@@ -17,6 +17,8 @@ from autoprog.storage.repositories import CohortRepository
 from autoprog.storage.repositories._owned import erase
 from autoprog.storage.stored_files import list_files, remove_unreferenced
 from autoprog.storage.tables import Base, CohortRow, DiagnosisSessionRow, OwnerRow
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ def erase_expired(database: Database, files: Files, days: int) -> int:
     -------
     int
         Number of cohorts and sessions deleted. Models stay, without cohort and search. A cohort with a running search
-        or with a problem of test selection that waits for its classifiers stays until a later call.
+        or with a problem of test selection that waits for its classifiers stays until a later call, as does one that
+        cannot be deleted, which is logged. `sweep` removes files that are left over.
     """
     with database.session() as session:
         limit = database_now(session) - timedelta(days=days)
@@ -104,11 +107,15 @@ def erase_expired(database: Database, files: Files, days: int) -> int:
             erase(session, DiagnosisSessionRow, expired)
         cohorts = session.execute(select(CohortRow.owner_id, CohortRow.id).where(CohortRow.created_at < limit)).all()
     for owner_id, cohort_id in cohorts:
-        with suppress(ConflictError, NotFoundError):
+        try:
             with database.session() as session:
                 freed = CohortRepository(session).delete(owner_id, cohort_id, models="keep")
-            remove_unreferenced(database, files, freed)
             erased += 1
+            remove_unreferenced(database, files, freed)
+        except (ConflictError, NotFoundError):
+            continue
+        except Exception:  # noqa: BLE001  one cohort must not keep the others
+            _log.exception("cohort_not_erased", cohort_id=cohort_id)
     return erased
 
 

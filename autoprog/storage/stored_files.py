@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
+import structlog
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -17,6 +18,8 @@ from autoprog.storage.database import Database, database_now, insert_or_update
 from autoprog.storage.files import SIGNED, Files, Kind, StoredFile
 from autoprog.storage.tables import CohortRow, DiagnosisModelRow, ModelRow, StoredFileRow
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
+
+_log = structlog.get_logger()
 
 REFERENCES: Mapping[Kind, tuple[InstrumentedAttribute[str] | InstrumentedAttribute[str | None], ...]] = {
     "cohorts": (CohortRow.sha256,),
@@ -101,16 +104,22 @@ def remove_unreferenced(database: Database, files: Files, freed: Iterable[Stored
 
 
 def sweep(database: Database, files: Files) -> None:
-    """Remove files with a row that processes left when they died before referring to them or removing them."""
+    """Remove files with a row that processes left when they died before referring to them or removing them.
+
+    One that cannot be removed is logged, and stays until a later call.
+    """
     with database.session(read_only=True) as session:
         abandoned = and_(StoredFileRow.put_at < database_now(session) - _ABANDONED, ~_is_referenced())
         found = [StoredFile(row.kind, row.sha256) for row in session.scalars(select(StoredFileRow).where(abandoned))]
     for file in found:
-        with database.session() as session:
-            locked = select(StoredFileRow).where(_is(file), abandoned).with_for_update()
-            if (row := session.scalars(locked).one_or_none()) is not None:
-                files.delete(file, unfinished=True)
-                session.delete(row)
+        try:
+            with database.session() as session:
+                locked = select(StoredFileRow).where(_is(file), abandoned).with_for_update()
+                if (row := session.scalars(locked).one_or_none()) is not None:
+                    files.delete(file, unfinished=True)
+                    session.delete(row)
+        except Exception:  # noqa: BLE001  each storage has errors of its own
+            _log.exception("file_not_removed", kind=file.kind, sha256=file.sha256)
 
 
 def sign_files(database: Database, files: Files) -> tuple[int, list[str]]:

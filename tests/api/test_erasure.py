@@ -12,12 +12,12 @@ from sqlalchemy import func, select, update
 from autoprog.errors import NotFoundError
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.erasure import erase_expired, erase_owner
-from autoprog.storage.files import Files
+from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import AuditRepository
 from autoprog.storage.tables import Base, CohortRow, DiagnosisSessionRow, OwnerRow, SearchRow, SearchStatus
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import make_model, open_session, without_groups
-from tests.api.searching import Driver, make_cohort, make_search
+from tests.api.searching import SMALL, SMALL_SPEC, Driver, make_cohort, make_search, multipart, table
 from tests.api.selecting import make_problem, open_round
 
 ALL = ("read", "write", "predict", "approve")
@@ -113,3 +113,19 @@ def test_a_cohort_whose_search_runs_stays(database: Database, files: Files, clie
     with database.session() as session:
         session.execute(update(SearchRow).values(status=SearchStatus.FAILED))
     assert erase_expired(database, files, 30) == 1
+
+
+def test_a_file_that_cannot_be_removed_keeps_no_other_cohort_from_erasure(
+    database: Database, files: Files, client_of: MakeClient, tmp_path: Path
+) -> None:
+    class Stuck(Files):
+        def delete(self, file: StoredFile, *, unfinished: bool = False) -> None:
+            raise PermissionError(file.sha256)
+
+    ada = client_of("ada", *ALL)
+    make_cohort(ada)
+    assert ada.post("/v1/cohorts", files=multipart(SMALL_SPEC, table(*SMALL))).status_code == 201
+    with database.session() as session:
+        session.execute(update(CohortRow).values(created_at=database_now(session) - timedelta(days=31)))
+    assert erase_expired(database, Stuck(str(tmp_path / "files")), 30) == 2
+    assert ada.get("/v1/cohorts").json()["items"] == []

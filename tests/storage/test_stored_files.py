@@ -139,6 +139,40 @@ def test_what_is_needed_or_not_known_is_not_swept(database: Database, files: Fil
     assert recorded(database) == {SHA256}
 
 
+def stick(files: Files, file: StoredFile) -> None:
+    """Make a file one that cannot be removed."""
+    path = Path(files.url(*file).removeprefix("file://"))
+    path.unlink()
+    path.mkdir()
+
+
+def test_a_file_that_cannot_be_removed_keeps_no_other_from_being_swept(database: Database, files: Files) -> None:
+    stored = []
+    for content in (b"the first", b"a second", b"a third"):
+        with database.session() as session:
+            stored.append(StoredFile("cohorts", store_file(database, files, session, "cohorts", content)))
+    stick(files, stored[0])
+    age(database, hours=2)
+    sweep(database, files)
+    assert [files.has(file) for file in stored] == [True, False, False]
+    assert recorded(database) == {stored[0].sha256}  # to be tried again
+
+
+def test_retention_is_kept_while_a_file_cannot_be_swept(tmp_path: Path) -> None:
+    with closing(Service(Settings(data_dir=tmp_path, retention_days=30))) as service:
+        service.database.migrate()
+        with pytest.raises(KeyboardInterrupt):
+            die_before_the_row(service.database, service.files)
+        stick(service.files, COHORT)
+        keep(service.database, service.files, b"other patients")
+        age(service.database, hours=2)
+        with service.database.session() as session:
+            session.execute(update(CohortRow).values(created_at=database_now(session) - timedelta(days=31)))
+        service._sweep()
+        with service.database.session(read_only=True) as session:
+            assert session.scalars(select(CohortRow)).all() == []
+
+
 def test_a_process_that_runs_searches_sweeps(tmp_path: Path) -> None:
     with closing(Service(Settings(data_dir=tmp_path))) as service:
         service.database.migrate()
