@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
 from api import docs_page, error_handlers, health, metrics, openapi, problem_types
@@ -93,6 +95,7 @@ def create_app(
         openapi_url=None if operations_apart else _OPENAPI,
         docs_url=None,
         redoc_url=None,
+        lifespan=_serve,
     )
     app.state.context = build_context(settings, database, files, local_owner=local_owner, engine_health=engine_health)
     for router in (*_ROUTERS, pages, health.router, problem_types.router):
@@ -112,6 +115,12 @@ def create_app(
         app.state.counts.expose(app, include_in_schema=False)
     openapi.install(app, _DOCUMENTS)
     return app
+
+
+@asynccontextmanager
+async def _serve(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    await run_in_threadpool(app.state.context.audit.flush)
 
 
 def create_operations(app: FastAPI) -> FastAPI:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -24,23 +23,50 @@ class AuditTrail:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._writing = threading.Lock()
-        self._waiting: deque[AuditEvent] = deque(maxlen=_MAX_LATE)
+        self._lock = threading.Lock()  # of what follows
+        self._waiting: list[AuditEvent] = []
+        self._lost = 0
         self._again_at = 0.0
 
     def append(self, event: AuditEvent) -> None:
-        """Write an event, or keep it until the database can be used again."""
-        self._waiting.append(event)
-        with self._writing:
-            events = list(self._waiting)
-            # The previous holder of the lock has written this event too, or has just failed to.
-            if not events or time.monotonic() < self._again_at:
-                return
-            try:
-                with self._database.session() as session:
-                    AuditRepository(session).append(events)
-            except (StoreUnavailableError, SQLAlchemyError) as error:
-                self._again_at = time.monotonic() + _PAUSE_S
-                _log.error("audit_delayed", events=len(events), reason=type(error).__name__)
+        """Write an event, or keep it until the database can be used again.
+
+        If too many wait, the newest are lost: the trail and the log then tell how many.
+        """
+        with self._lock:
+            if len(self._waiting) < _MAX_LATE:
+                self._waiting.append(event)
             else:
-                for _ in events:
-                    self._waiting.popleft()
+                self._lost += 1
+        with self._writing:
+            # The previous holder of the lock may have written this event too, or has just failed to.
+            if time.monotonic() >= self._again_at:
+                self._write()
+
+    def flush(self) -> None:
+        """Try to write the events that wait, as the process ends."""
+        with self._writing:
+            self._write()
+
+    def _write(self) -> None:
+        with self._lock:
+            events, lost = list(self._waiting), self._lost
+        if not events:
+            return
+        told = [*events, _loss(lost)] if lost else events
+        try:
+            with self._database.session() as session:
+                AuditRepository(session).append(told)
+        except (StoreUnavailableError, SQLAlchemyError) as error:
+            self._again_at = time.monotonic() + _PAUSE_S
+            _log.error("audit_delayed", events=len(events), lost=lost, reason=type(error).__name__)
+            return
+        with self._lock:
+            del self._waiting[: len(events)]  # new ones have only been added behind them
+            self._lost -= lost
+        if lost:
+            _log.error("audit_lost", events=lost)
+
+
+def _loss(n_events: int) -> AuditEvent:
+    return AuditEvent("events lost", resource="", address="", result=str(n_events))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
@@ -151,19 +153,68 @@ def test_a_chain_that_was_made_anew_is_not_the_one_that_was_noted(database: Data
         AuditRepository(session).verify(other)
 
 
+def be_away(*_: object) -> None:
+    raise StoreUnavailableError("the database is away")
+
+
 def test_what_cannot_be_written_is_written_later(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.audit_trail._PAUSE_S", 0.0)
     trail = AuditTrail(database)
-
-    def be_away(*_: object) -> None:
-        raise StoreUnavailableError("the database is away")
-
     with monkeypatch.context() as patch:
         patch.setattr(AuditRepository, "append", be_away)
         trail.append(EVENT)
     assert told(database) == []
     trail.append(EVENT)
     assert [event.sequence for event in told(database)] == [1, 2]
+
+
+def test_what_comes_while_a_full_trail_is_written_is_not_lost_or_its_number_is_told(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.audit_trail._PAUSE_S", 0.0)
+    monkeypatch.setattr("api.audit_trail._MAX_LATE", 3)
+    trail = AuditTrail(database)
+    events = [replace(EVENT, request_id=f"{i:032x}") for i in range(8)]
+    with monkeypatch.context() as patch:
+        patch.setattr(AuditRepository, "append", be_away)
+        for event in events[:4]:
+            trail.append(event)
+    append, begun, go_on = AuditRepository.append, threading.Event(), threading.Event()
+
+    def wait_and_append(repository: AuditRepository, waiting: Sequence[AuditEvent]) -> None:
+        append(repository, waiting)
+        begun.set()
+        assert go_on.wait(60)
+
+    monkeypatch.setattr(AuditRepository, "append", wait_and_append)
+    threads = [threading.Thread(target=trail.append, args=(event,)) for event in events[4:]]
+    threads[0].start()
+    assert begun.wait(60)
+    for thread in threads[1:]:
+        thread.start()
+    time.sleep(0.5)  # most often they have added their events by then
+    go_on.set()
+    for thread in threads:
+        thread.join(60)
+    trail.append(events[0])
+    written = told(database)
+    numbers = [int(event.request_id, 16) for event in written if event.request_id]
+    lost = sum(int(event.result) for event in written if event.action == "events lost")
+    assert numbers[:3] == [0, 1, 2]
+    assert lost == len(events) + 1 - len(numbers)
+    assert lost > 0
+
+
+def test_what_waits_is_written_when_the_server_ends(
+    database: Database, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, _ = keyed(database, files, "read")
+    with client:
+        with monkeypatch.context() as patch:
+            patch.setattr(AuditRepository, "append", be_away)
+            client.post("/v1/patients", json={})
+        assert told(database) == []
+    assert [event.result for event in told(database)] == ["404"]
 
 
 def test_nothing_of_a_body_is_in_the_trail(database: Database, files: Files) -> None:
