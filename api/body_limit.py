@@ -19,6 +19,9 @@ _JSON_MIB = 32
 # The part `spec` names the objects of packed bits: two million of them, with short names and groups, take about 100.
 _PARTS_MIB = 128
 
+SMALL_FORM = 2**16
+"""Largest form, in bytes, whose fields FastAPI reads: it does so before it is known who sends them."""
+
 
 def parts_mb(upload_mb: int) -> int:
     """Return how many MiB the parts of an upload besides its file may hold together."""

@@ -58,6 +58,8 @@ def install(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = ", ".join(_allowed_methods(app, request.scope))
+        if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            headers["Connection"] = "close"  # the rest of the body is still being sent
         return respond(request, _http_problem(error, request.url.path), headers)
 
 

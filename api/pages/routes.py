@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
+from api.body_limit import SMALL_FORM
 from api.pages.catalogues.routes import router as catalogues
 from api.pages.cohorts.routes import router as cohorts
 from api.pages.diagnosis.models import router as diagnosis_models
@@ -46,7 +47,7 @@ def get_static(name: str) -> Response:
     return Response(file.read_bytes(), media_type=_TYPES[suffix], headers={"Cache-Control": "max-age=3600"})
 
 
-@router.post("/language")
+@router.post("/language", max_body_size=SMALL_FORM)
 def choose(request: Request, language: Annotated[str, Form()], back: Annotated[str, Form()] = "/") -> RedirectResponse:
     """Remember a language, and return to the page that asked."""
     if language not in LANGUAGES:

@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
+from api.body_limit import SMALL_FORM
+from api.json_route import JsonRoute
 from tests.api.diagnosing import packed
 from tests.api.searching import multipart
 
@@ -112,3 +116,48 @@ def test_a_file_at_the_limit_is_read(client: TestClient) -> None:
     spec = {"name": "long", "outcome": {"column": "died", "positive": 1}}
     assert MIB - 5 <= len(content) <= MIB
     assert client.post("/v1/cohorts", files=multipart(spec, content)).status_code == 201
+
+
+def _form_of(n_bytes: int) -> Iterator[bytes]:
+    yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
+    yield from (bytes(2**14) for _ in range(n_bytes // 2**14))
+    yield b"\r\n--b--\r\n"
+
+
+@pytest.mark.parametrize("path", ["/login", "/language", "/settings/keys", f"/diagnosis/sessions/{'0' * 32}"])
+def test_a_form_of_whoever_has_not_logged_in_is_small(keyed_app: FastAPI, path: str) -> None:
+    site = "https://example.org"
+    anyone = TestClient(keyed_app, base_url=site, headers={"Origin": site}, follow_redirects=False)
+    multipart = {"Content-Type": "multipart/form-data; boundary=b"}
+    for content in (_form_of(MIB), b"".join(_form_of(MIB))):  # of unknown and of known length
+        response = anyone.post(path, content=content, headers=multipart)
+        assert response.status_code == 413
+    assert anyone.post(path, data={"key": "x" * MIB}).status_code == 413
+    assert anyone.post(path, content=_form_of(SMALL_FORM // 2), headers=multipart).status_code != 413
+
+
+def _routes(router: FastAPI | APIRouter) -> Iterator[APIRoute]:
+    for route in router.routes:
+        if isinstance(route, APIRoute):
+            yield route
+        elif included := getattr(route, "original_router", None):
+            yield from _routes(included)
+
+
+def test_every_form_that_is_read_before_its_sender_is_known_is_small(keyed_app: FastAPI) -> None:
+    early = [route for route in _routes(keyed_app) if route.body_field and not isinstance(route, JsonRoute)]
+    assert len(early) >= 8
+    assert [route.path for route in early if route.max_body_size != SMALL_FORM] == []
+
+
+@pytest.mark.parametrize("path", ["/start", "/diagnosis/new", f"/models/{'0' * 32}/calculator"])
+def test_a_large_form_is_read_only_after_a_log_in(keyed_app: FastAPI, path: str) -> None:
+    def never() -> Iterator[bytes]:
+        raise AssertionError("it was read")
+        yield b""
+
+    site = "https://example.org"
+    anyone = TestClient(keyed_app, base_url=site, headers={"Origin": site}, follow_redirects=False)
+    response = anyone.post(path, content=never(), headers={"Content-Type": "multipart/form-data; boundary=b"})
+    assert response.status_code == 303
+    assert response.headers["location"].startswith("/login")

@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
 from api.auth import Principal
+from api.body_limit import SMALL_FORM
 from api.catalogues.schemas import PricesRequest
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession, WriteSession
@@ -82,7 +83,7 @@ def _number(said: str) -> float | str:
         return said
 
 
-@router.post("/diagnosis/{model_id}/sessions")
+@router.post("/diagnosis/{model_id}/sessions", max_body_size=SMALL_FORM)
 def open_session(
     request: Request,
     model_id: str,
@@ -112,7 +113,7 @@ def show_session(
     return _page(request, context, principal, session_id)
 
 
-@router.post("/diagnosis/sessions/{session_id}")
+@router.post("/diagnosis/sessions/{session_id}", max_body_size=SMALL_FORM)
 def give_answer(
     request: Request,
     session_id: str,
@@ -142,7 +143,7 @@ def give_answer(
     return _go(session_id)
 
 
-@router.post("/diagnosis/sessions/{session_id}/undo")
+@router.post("/diagnosis/sessions/{session_id}/undo", max_body_size=SMALL_FORM)
 def undo_answer(
     session_id: str,
     context: ContextDependency,

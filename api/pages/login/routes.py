@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.auth import Principal, count_failure, identify, note_use
+from api.body_limit import SMALL_FORM
 from api.dependencies import Context, ContextDependency
 from api.pages.rendering import render
 from api.pages.sessions import CurrentSession, PageSession, cookie_name, local_path
@@ -41,7 +42,7 @@ def show_login(
     return _page(request, context, place)
 
 
-@router.post("/login")
+@router.post("/login", max_body_size=SMALL_FORM)
 def log_in(
     request: Request,
     context: ContextDependency,

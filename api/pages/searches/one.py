@@ -8,6 +8,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy.orm import Session
 
+from api.body_limit import SMALL_FORM
 from api.cohorts.service import cohort_document
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.pages.rendering import render
@@ -72,7 +73,7 @@ def stop_search(search_id: str, session: WriteSession, principal: PageWriter) ->
     return RedirectResponse(f"/searches/{search_id}", status_code=303)
 
 
-@router.post("/searches/{search_id}/continue")
+@router.post("/searches/{search_id}/continue", max_body_size=SMALL_FORM)
 def continue_search(
     search_id: str, context: ContextDependency, principal: PageWriter, minutes: Annotated[int, Form()]
 ) -> Response:

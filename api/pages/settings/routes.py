@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from api.body_limit import SMALL_FORM
 from api.dependencies import ReadSession, WriteSession, get_context
 from api.pages.rendering import render, translate
 from api.pages.sessions import CurrentSession, PageAdmin, PageReader, PageSession
@@ -47,7 +48,7 @@ def _settings(request: Request, session: ReadSession, current: PageSession, new_
     )
 
 
-@router.post("/settings/keys")
+@router.post("/settings/keys", max_body_size=SMALL_FORM)
 def create_key(
     request: Request,
     session: WriteSession,

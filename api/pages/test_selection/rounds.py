@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.auth import Principal
+from api.body_limit import SMALL_FORM
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession, WriteSession
 from api.pages.forms import SentForm, receive_form
@@ -69,7 +70,7 @@ class _Judgement:
     said: str  # "0", "1", or "" as long as it is open
 
 
-@router.post("/test-selection/{problem_id}/rounds")
+@router.post("/test-selection/{problem_id}/rounds", max_body_size=SMALL_FORM)
 def open_round(
     request: Request,
     problem_id: str,
