@@ -153,7 +153,7 @@ class DatabaseStore:
         with self._database.session() as session:
             sha256 = store_file(self._database, self._files, session, "models", content)
             # Lock the cohort before the search, as a deletion does, to avoid a deadlock.
-            _lock_cohort(session, claim)
+            _lock_cohort(session, claim.search_id)
             search = _hold(session, claim)
             model = ModelRepository(session).add(search, sha256=sha256, document=_model_document(result))
             search.ensemble = dict(result.ensemble)
@@ -165,6 +165,7 @@ class DatabaseStore:
     def record_statistics(self, search_id: str, statistics: CohortStatistics) -> None:
         """Store what an ended search teaches later ones, unless it or its cohort was deleted."""
         with self._database.session() as session:
+            _lock_cohort(session, search_id)  # an erasure that is under way deletes the search
             search = session.get(SearchRow, search_id)
             if search is not None:
                 cohort = session.get_one(CohortRow, search.cohort_id)
@@ -184,12 +185,10 @@ def _hold(session: Session, claim: Claim) -> SearchRow:
     return lock_held(session, SearchRow, claim.search_id, claim.token)
 
 
-def _lock_cohort(session: Session, claim: Claim) -> None:
+def _lock_cohort(session: Session, search_id: str) -> None:
     """Keep a search's cohort from being deleted until the transaction ends, with the lock that a foreign key takes."""
     of_search = select(CohortRow.id).join(SearchRow, SearchRow.cohort_id == CohortRow.id)
-    session.execute(
-        of_search.where(SearchRow.id == claim.search_id).with_for_update(read=True, key_share=True, of=CohortRow)
-    )
+    session.execute(of_search.where(SearchRow.id == search_id).with_for_update(read=True, key_share=True, of=CohortRow))
 
 
 def _end(session: Session, search: SearchRow, status: SearchStatus, *, model_id: str | None) -> None:

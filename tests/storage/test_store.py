@@ -11,6 +11,7 @@ from sqlalchemy.orm import undefer
 
 from autoprog.errors import ConflictError, LeaseLostError
 from autoprog.evaluation import Evaluation, Status
+from autoprog.metalearning import meta_features
 from autoprog.optimizer import Start
 from autoprog.search.ports import Claim, Phase
 from autoprog.search.settings import SearchSettings
@@ -18,7 +19,17 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
-from autoprog.storage.tables import CohortRow, EvaluationRow, ModelRow, ProposalRow, SearchEventRow, SearchRow
+from autoprog.storage.tables import (
+    CohortRow,
+    CohortStatisticsRow,
+    EvaluationRow,
+    ModelRow,
+    ProposalRow,
+    SearchEventRow,
+    SearchRow,
+)
+from tests.cohorts import mixed_cohort
+from tests.metalearning.repositories import collect_statistics
 from tests.storage.support import (
     SHA256,
     add_cohort,
@@ -33,6 +44,7 @@ from tests.storage.support import (
 )
 
 LONG = 60.0
+STATISTICS = collect_statistics("to be named", meta_features(mixed_cohort()), [0.01, 0.02])
 EXPIRED = -1.0  # a lease that is over as soon as it is given
 
 
@@ -452,3 +464,21 @@ def test_the_end_of_a_search_and_the_deletion_of_its_cohort_do_not_lock_each_oth
         session.rollback()
         finishing.result(60)
     assert read_search(database, search_id).status == "succeeded"
+
+
+def test_statistics_are_not_kept_of_a_search_that_an_erasure_deletes_meanwhile(
+    database: Database, store: DatabaseStore
+) -> None:
+    (search_id,) = queue_searches(database)
+    store.finish(take(store), make_result(), cancelled=False)
+    with ThreadPoolExecutor() as pool:
+        with database.session() as session:
+            cohort = session.scalars(select(CohortRow).with_for_update()).one()
+            CohortRepository(session).replace(
+                cohort, sha256="f" * 64, identifiers_sha256="e" * 64, n_patients=302, document={"n_rows": 302}
+            )
+            learning = pool.submit(store.record_statistics, search_id, STATISTICS)
+            wait_until_someone_waits(database)
+        learning.result(60)
+    with database.session(read_only=True) as session:
+        assert session.scalars(select(CohortStatisticsRow)).all() == []
