@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +24,7 @@ from autoprog.errors import ConflictError, Fault, InvalidInputError, StoreUnavai
 from autoprog.storage.database import Database, is_id, new_id
 from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer
 from autoprog.storage.repositories.idempotency import LEASE_S
+from autoprog.storage.tables import MAX_ROUTE
 
 
 def answer(status: int, document: BaseModel, **headers: str) -> StoredAnswer:
@@ -37,7 +39,7 @@ class IdempotentRequest:
 
     database: Database
     owner_id: str
-    route: str  # method and path
+    route: str  # method and path, or their digest
     path: str
     key: str | None  # without one the work is done every time
     fingerprint: Callable[[], str]  # digest of the body as it was sent, without defaults
@@ -127,9 +129,10 @@ def _once(
 ) -> IdempotentRequest:
     path = request.url.path
     fingerprint = getattr(request.state, "fingerprint", _nothing_sent)
-    return IdempotentRequest(
-        context.database, principal.owner_id, f"{request.method} {path}", path, idempotency_key, fingerprint
-    )
+    route = f"{request.method} {path}"
+    if len(route) > MAX_ROUTE or not route.isprintable():  # PostgreSQL could not store it
+        route = hashlib.sha256(route.encode("utf-8", "surrogatepass")).hexdigest()
+    return IdempotentRequest(context.database, principal.owner_id, route, path, idempotency_key, fingerprint)
 
 
 def _nothing_sent() -> str:

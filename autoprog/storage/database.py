@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import func, inspect, literal, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
@@ -23,10 +23,9 @@ from autoprog.storage.connections import connect_migration, connect_readers, con
 from autoprog.storage.files import free_bytes, full, has_room, make_file
 from autoprog.storage.tables import Base
 
-# SQLite reports these as operational errors too: no such table; a write in a read-only session.
-_STATEMENT_FAULTS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY})
 _PRIMARY = 0xFF  # bits of SQLite's extended codes with the primary code
-_DISK_FULL = "53100"  # of PostgreSQL
+# SQLSTATE of PostgreSQL: the server ended an idle transaction, as of a suspended process; it takes no writes.
+_DISK_FULL, _IDLE_TOO_LONG, _READ_ONLY = "53100", "25P03", "25006"
 _MIGRATION_LOCK = 7_242_001  # advisory lock that nothing else takes
 
 
@@ -71,8 +70,8 @@ class Database:
         Raises
         ------
         StoreUnavailableError
-            If the database, a connection or a lock is unavailable, or a deadlock was broken. Nothing of the block is
-            written, unless the connection broke off during the commit.
+            If the database, a connection or a lock is unavailable, a deadlock was broken, or the database takes no
+            writes. Nothing of the block is written, unless the connection broke off during the commit.
         StorageFullError
             If the database's disk is full.
         """
@@ -80,12 +79,16 @@ class Database:
         try:
             with Session(engine, expire_on_commit=False) as session, session.begin():
                 yield session
-        except (InterfaceError, OperationalError, PoolTimeoutError) as error:
+        except (InterfaceError, InternalError, OperationalError, PoolTimeoutError) as error:
             cause = getattr(error, "orig", error)
             code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY
-            if code in _STATEMENT_FAULTS:
+            state = getattr(cause, "sqlstate", None)
+            is_read_only = code == sqlite3.SQLITE_READONLY or state == _READ_ONLY
+            is_fault = isinstance(error, InternalError) and state not in {_IDLE_TOO_LONG, _READ_ONLY}
+            # SQLite reports faults of statements, such as a table that is not there, as operational errors too.
+            if is_fault or code == sqlite3.SQLITE_ERROR or (read_only and is_read_only):
                 raise
-            if code == sqlite3.SQLITE_FULL or getattr(cause, "sqlstate", None) == _DISK_FULL:
+            if code == sqlite3.SQLITE_FULL or state == _DISK_FULL:
                 raise full(cause) from error
             msg = f"the database cannot be used: {' '.join(str(cause).split())}"
             raise StoreUnavailableError(msg) from error

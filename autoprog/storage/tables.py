@@ -30,6 +30,9 @@ from autoprog.storage.files import Kind
 
 Document = dict[str, Any]
 
+MAX_ROUTE = 200
+"""Longest route with which an `Idempotency-Key` is stored."""
+
 _NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -427,7 +430,7 @@ class IdempotencyKeyRow(Base):
     __tablename__ = "idempotency_key"
 
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), primary_key=True)
-    route: Mapped[str] = mapped_column(String(200), primary_key=True)
+    route: Mapped[str] = mapped_column(String(MAX_ROUTE), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     body_sha256: Mapped[str] = mapped_column(_SHA256)
     attempt: Mapped[str | None] = mapped_column(_ID)  # the request with this key that is running

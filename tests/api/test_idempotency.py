@@ -48,6 +48,15 @@ def test_without_a_key_every_request_counts(client: TestClient) -> None:
     assert make_cohort(client)["id"] != make_cohort(client)["id"]
 
 
+@pytest.mark.parametrize("search", ["x" * 300, "%00", "%F0%9F%98%80"])
+def test_a_path_that_no_database_stores_is_not_found(client: TestClient, search: str) -> None:
+    for _ in range(2):
+        response = client.post(
+            f"/v1/searches/{search}/continuations", json={"time_s": 60, "evaluations": 5}, headers=KEY
+        )
+        assert response.status_code == 404
+
+
 @pytest.mark.parametrize("changed", ["file", "spec"])
 def test_the_same_key_with_another_body_is_refused(client: TestClient, changed: str) -> None:
     client.post("/v1/cohorts", files=multipart(), headers=KEY)

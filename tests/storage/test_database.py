@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -132,6 +133,36 @@ def test_a_connection_that_breaks_off_is_made_anew(database: Database) -> None:
     with database.session() as session:
         add_owner(session, "b")
     assert owner_names(database) == ["b"]
+
+
+def test_a_transaction_that_postgresql_ends_as_idle_is_no_fault_of_the_work(database: Database) -> None:
+    def sleep_too_long() -> None:
+        with database.session() as session:
+            session.execute(text("SET LOCAL idle_in_transaction_session_timeout = '50ms'"))
+            time.sleep(0.5)
+            add_owner(session, "a")
+
+    if database.url.startswith("sqlite"):
+        pytest.skip("SQLite ends no transaction")
+    with pytest.raises(StoreUnavailableError, match="idle-in-transaction timeout"):
+        sleep_too_long()
+    with database.session() as session:
+        add_owner(session, "b")
+    assert owner_names(database) == ["b"]
+
+
+def test_a_database_that_takes_no_writes_is_unavailable(database: Database) -> None:
+    """As a replica that has not been promoted, or a file on a disk that is mounted read-only."""
+    refuse = "SET TRANSACTION READ ONLY" if database.url.startswith("postgresql") else "PRAGMA query_only = 1"
+
+    def write() -> None:
+        with database.session() as session:
+            session.execute(text(refuse))
+            add_owner(session, "a")
+
+    with pytest.raises(StoreUnavailableError, match=r"read-?only"):
+        write()
+    assert owner_names(database) == []
 
 
 @pytest.mark.parametrize("url", ["sqlite:////no/such/folder/a.db", "postgresql+psycopg://root@127.0.0.1:1/none"])
