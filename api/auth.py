@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
@@ -17,10 +16,12 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from api.dependencies import Context, ContextDependency, get_context
 from api.problems import ForbiddenError, QueueFullError, UnauthorizedError
 from api.single_sign_on.identity import Identity, read_identity
-from autoprog.errors import StoreUnavailableError
 from autoprog.scopes import SCOPES, Scope
 from autoprog.storage.repositories import KeyRepository, is_key
 from autoprog.storage.tables import ApiKeyRow
+
+if TYPE_CHECKING:
+    from api.single_sign_on.provider import IdentityProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,6 @@ class Principal:
     scopes: frozenset[str]
     key_id: str | None = None  # None for the owner of a local server without keys
 
-
-_USE_NOTED = timedelta(hours=1)
-"""Resolution of a key's time of last use; every update costs a write."""
 
 _bearer = HTTPBearer(
     auto_error=False,
@@ -53,19 +51,39 @@ async def authenticate(
     known: Principal | None = getattr(request.state, "principal", None)
     if known is not None:  # `admit` authenticates before a JSON body is read
         return known
+    identity, provider = None, context.identity_provider
+    if credentials is not None and provider is not None and not is_key(credentials.credentials):
+        # Before there is a place for the request: the provider may be slow.
+        identity = await run_in_threadpool(_verify, request, context, provider, credentials.credentials)
     async with context.authenticating.take():
-        return await run_in_threadpool(_authenticate, request, context, credentials)
+        principal, due = await run_in_threadpool(_authenticate, request, context, credentials, identity)
+    for note in due:
+        await run_in_threadpool(note)
+    return principal
 
 
-def _authenticate(request: Request, context: Context, credentials: HTTPAuthorizationCredentials | None) -> Principal:
+def _verify(request: Request, context: Context, provider: IdentityProvider, token: str) -> Identity:
+    with _counting_failures(request, context):
+        return read_identity(provider.verify(token), provider.settings)
+
+
+def _authenticate(
+    request: Request, context: Context, credentials: HTTPAuthorizationCredentials | None, identity: Identity | None
+) -> tuple[Principal, list[Callable[[], None]]]:
+    with _counting_failures(request, context):
+        principal, row = _find_key(context, credentials) if identity is None else identify(context, identity)
+    count_request(context, principal.owner_id)
+    request.state.principal = principal  # for the audit trail, too
+    return principal, [] if row is None else context.uses.list_due(row)
+
+
+@contextmanager
+def _counting_failures(request: Request, context: Context) -> Iterator[None]:
     try:
-        principal = _principal(context, credentials)
+        yield
     except UnauthorizedError:
         count_failure(request, context)
         raise
-    count_request(context, principal.owner_id)
-    request.state.principal = principal  # for the audit trail, too
-    return principal
 
 
 def count_failure(request: Request, context: Context) -> None:
@@ -83,26 +101,22 @@ def count_request(context: Context, owner_id: str) -> None:
         raise QueueFullError(detail, retry_after_s=math.ceil(wait_s))
 
 
-def _principal(context: Context, credentials: HTTPAuthorizationCredentials | None) -> Principal:
-    if credentials is not None and context.identity_provider is not None and not is_key(credentials.credentials):
-        claims = context.identity_provider.verify(credentials.credentials)
-        return identify(context, read_identity(claims, context.identity_provider.settings))
+def _find_key(context: Context, credentials: HTTPAuthorizationCredentials | None) -> tuple[Principal, ApiKeyRow | None]:
     with context.database.session(read_only=True) as session:
         keys = context.keys(session)
         if context.is_local and not keys.were_made():
-            return Principal(context.local_owner_id, frozenset(SCOPES))
+            return Principal(context.local_owner_id, frozenset(SCOPES)), None
         key = None if credentials is None else keys.authenticate(credentials.credentials)
         scopes = frozenset() if key is None else keys.scopes(key)
     if credentials is None:
         raise UnauthorizedError("send the header `Authorization: Bearer KEY`")
     if key is None:
         raise UnauthorizedError("the key is unknown or has ended")
-    note_use(context, key)
-    return Principal(key.owner_id, scopes, key.id)
+    return Principal(key.owner_id, scopes, key.id), key
 
 
-def identify(context: Context, identity: Identity) -> Principal:
-    """Return the caller for whom the provider vouches; raises UnauthorizedError if blocked, or ForbiddenError."""
+def identify(context: Context, identity: Identity) -> tuple[Principal, ApiKeyRow]:
+    """Return the caller for whom the provider vouches, and its row; raises UnauthorizedError and ForbiddenError."""
     with context.database.session(read_only=True) as session:
         row = KeyRepository(session).find_person(identity.subject_sha256)
     if row is None and not identity.scopes:
@@ -116,21 +130,12 @@ def identify(context: Context, identity: Identity) -> Principal:
         raise UnauthorizedError("this account is blocked on this server: ask whoever runs it")
     if not identity.scopes:  # recorded all the same, as the keys that she has made may do no more than she
         raise _lacks_role(context)
-    note_use(context, row)
-    return Principal(row.owner_id, identity.scopes, row.id)
+    return Principal(row.owner_id, identity.scopes, row.id), row
 
 
 def _lacks_role(context: Context) -> ForbiddenError:
     claim = context.settings.oidc_scopes_claim
     return ForbiddenError(f"your account has no role on this server: see its claim {claim!r}")
-
-
-def note_use(context: Context, key: ApiKeyRow) -> None:
-    """Record that a key was used, unless that was recorded within the hour."""
-    if key.used_at is None or datetime.now(UTC) - key.used_at > _USE_NOTED:
-        # A request that only reads must not fail because the database is read-only.
-        with suppress(StoreUnavailableError), context.database.session() as session:
-            KeyRepository(session).note_use(key.id)
 
 
 def _requires(scope: Scope) -> Callable[[Principal], Coroutine[None, None, Principal]]:

@@ -14,6 +14,7 @@ from api.places import Places
 from api.rate import Rate
 from api.searches.events import Followers
 from api.turns import Turns
+from api.uses import Uses
 from autoprog.app.live_problems import LiveProblems, arms_loader
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -58,6 +59,7 @@ def build_context(
         reading=Places(database.readers // 2, _READERS_PATIENCE_S),
         writing=Places(database.writers // 2, _PATIENCE_S),
         audit=AuditTrail(database),
+        uses=Uses(database),
         requests=Rate(settings.requests_a_minute),
         failures=Rate(_FAILURES_A_MINUTE),
         identity_provider=_identity_provider(settings),

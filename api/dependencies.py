@@ -16,6 +16,7 @@ from api.audit_trail import AuditTrail
 from api.places import Places
 from api.rate import Rate
 from api.turns import Turns
+from api.uses import Uses
 from autoprog.app.live_problems import LiveProblems
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -54,6 +55,7 @@ class Context:
     reading: Places
     writing: Places
     audit: AuditTrail
+    uses: Uses
     requests: Rate  # by owner
     failures: Rate  # by address, of requests without a valid key
     identity_provider: IdentityProvider | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from hmac import compare_digest
 from http import HTTPStatus
@@ -15,11 +14,10 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 from starlette.routing import Match
 
-from api.auth import Principal, count_request, note_use
+from api.auth import Principal, count_request
 from api.body_limit import parts_mb
 from api.dependencies import Context, ContextDependency
 from api.problems import ForbiddenError, UnauthorizedError
-from autoprog.errors import StoreUnavailableError
 from autoprog.scopes import SCOPES, Scope
 from autoprog.storage.repositories import BrowserSessionRepository, KeyRepository
 
@@ -60,9 +58,11 @@ async def check_request(request: Request, context: ContextDependency) -> None:
     if request.method not in _SAFE:
         _check_origin(request, context)
     async with context.authenticating.take():
-        session = await run_in_threadpool(_find_session, request, context)
+        session, due = await run_in_threadpool(_find_session, request, context)
     if session is None:
         return
+    for note in due:
+        await run_in_threadpool(note)
     request.state.page_session = session
     request.state.principal = session.principal  # for the audit trail, and for dependencies of the REST API
     if request.method not in _SAFE and session.csrf_token is not None:
@@ -101,24 +101,22 @@ async def _sent_token(request: Request, context: Context) -> str:
     return sent if isinstance(sent, str) else ""
 
 
-def _find_session(request: Request, context: Context) -> PageSession | None:
+def _find_session(request: Request, context: Context) -> tuple[PageSession | None, list[Callable[[], None]]]:
+    """Find the session of a request, and what is to be noted of its use."""
     token = request.cookies.get(cookie_name(request))
     with context.database.session(read_only=True) as session:
         if context.is_local and not KeyRepository(session).were_made():
-            return PageSession(Principal(context.local_owner_id, frozenset(SCOPES)))
+            return PageSession(Principal(context.local_owner_id, frozenset(SCOPES))), []
         sessions = BrowserSessionRepository(session)
         found = None if token is None else sessions.find(token)
         if found is None:
-            return None
+            return None, []
         row, key = found
         scopes = KeyRepository(session).scopes(key)
         is_stale = sessions.needs_note(row)
     count_request(context, row.owner_id)
-    note_use(context, key)
-    if is_stale:
-        with suppress(StoreUnavailableError), context.database.session() as session:
-            BrowserSessionRepository(session).note_use(row.id)
-    return PageSession(Principal(key.owner_id, scopes, key.id), row.id, row.csrf_token)
+    due = context.uses.list_due(key, row.id if is_stale else None)
+    return PageSession(Principal(key.owner_id, scopes, key.id), row.id, row.csrf_token), due
 
 
 def require_session(request: Request, _checked: Annotated[None, Depends(check_request)]) -> PageSession:

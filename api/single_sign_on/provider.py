@@ -126,7 +126,7 @@ class IdentityProvider:
         self._client = httpx2.Client(timeout=_TIMEOUT_S, transport=transport)
         self._clock = clock
         self._kept = _Kept()
-        self._lock = threading.Lock()
+        self._fetching = threading.Lock()
 
     def login_address(self, sign_on: SignOn, return_to: str) -> str:
         """Address that a browser is sent to; raises ProviderUnavailableError."""
@@ -211,22 +211,38 @@ class IdentityProvider:
         While the provider is away, those that are known go on to count.
         """
         name = _key_name(token)
-        with self._lock:
-            age, known = self._clock() - self._kept.keys_at, self._kept.keys
-            names = set() if known is None else {key.kid for key in known.keys}
-            is_new = name is not None and name not in names and age > _AGAIN_S
-            if known is not None and age <= _KEPT_S and not is_new:
-                return known
-            if known is None and self._clock() - self._kept.failed_at < _AFTER_FAILURE_S:
-                raise ProviderUnavailableError("the identity provider could not be reached seconds ago")
-            try:
-                self._kept.keys = self._fetched_keys()
-            except ProviderUnavailableError:
-                self._kept.failed_at = self._clock()
-                if known is None:  # without keys, requests must not wait for it one after another
-                    raise
-            self._kept.keys_at = self._clock()
-            return self._kept.keys or KeySet([])
+        if self._needs_fetch(name):
+            # One request fetches them, for which the others do not wait: it may take seconds.
+            if self._fetching.acquire(blocking=False):
+                try:
+                    if self._needs_fetch(name):
+                        self._fetch_keys()
+                finally:
+                    self._fetching.release()
+            elif not self._knows(name):
+                raise ProviderUnavailableError("the identity provider's keys are being fetched")
+        return self._kept.keys or KeySet([])
+
+    def _knows(self, name: str | None) -> bool:
+        """Whether there are keys, and one of the name if there is a name."""
+        keys = self._kept.keys
+        return keys is not None and (name is None or name in {key.kid for key in keys.keys})
+
+    def _needs_fetch(self, name: str | None) -> bool:
+        age = self._clock() - self._kept.keys_at
+        return self._kept.keys is None or age > _KEPT_S or (age > _AGAIN_S and not self._knows(name))
+
+    def _fetch_keys(self) -> None:
+        is_first = self._kept.keys is None
+        if is_first and self._clock() - self._kept.failed_at < _AFTER_FAILURE_S:
+            raise ProviderUnavailableError("the identity provider could not be reached seconds ago")
+        try:
+            self._kept.keys = self._fetched_keys()
+        except ProviderUnavailableError:
+            self._kept.failed_at = self._clock()
+            if is_first:
+                raise
+        self._kept.keys_at = self._clock()
 
     def _fetched_keys(self) -> KeySet:
         document = self._fetched(self._address("jwks_uri"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs, quote_plus, urlsplit
 
@@ -28,7 +30,19 @@ class FakeProvider:
         self.is_away = False
         self.ends_sessions = True
         self.asked: list[str] = []
+        self._goes_on, self._is_asked = threading.Event(), threading.Event()
+        self._goes_on.set()
         self._codes: dict[str, dict[str, Any]] = {}
+
+    @contextmanager
+    def slow(self) -> Iterator[threading.Event]:
+        """Answer nothing until the block ends; the event tells that something was asked."""
+        self._is_asked.clear()
+        self._goes_on.clear()
+        try:
+            yield self._is_asked
+        finally:
+            self._goes_on.set()
 
     @property
     def transport(self) -> httpx2.MockTransport:
@@ -62,6 +76,8 @@ class FakeProvider:
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path.removeprefix("/realms/clinic")
         self.asked.append(path)
+        self._is_asked.set()
+        assert self._goes_on.wait(60)
         if self.is_away:
             raise httpx2.ConnectError("nobody answers", request=request)
         if path == "/.well-known/openid-configuration":

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from sqlalchemy import update
 
+from api.places import Places
 from autoprog.evaluation import Status
 from autoprog.scopes import SCOPES
+from autoprog.storage.connections import WRITER
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.tables import ApiKeyRow
 from tests.api.conftest import LOCAL, MakeClient
 from tests.api.searching import Driver, make_cohort, make_search, multipart, patient
+from tests.storage.support import wait_until_someone_waits
 
 
 @pytest.mark.parametrize("header", [None, "", "Basic YTpi", "Bearer", "Bearer ap_x_y", "Bearer " + "ü" * 40])
@@ -53,6 +61,25 @@ def test_it_is_known_when_a_key_was_last_used(database: Database, client_of: Mak
     assert first is not None
     client.get("/v1/cohorts")
     assert used_at() == first  # to the hour
+
+
+def test_a_use_that_cannot_be_noted_keeps_no_other_request_waiting(
+    database: Database, keyed_app: FastAPI, client_of: MakeClient
+) -> None:
+    ada, bob = client_of("ada"), client_of("bob")
+    assert bob.get("/v1/cohorts").status_code == 200
+    keyed_app.state.context = replace(keyed_app.state.context, authenticating=Places(1, 1.0))
+    with ThreadPoolExecutor() as pool:
+        with database.session() as session:  # who writes to the table waits
+            session.execute(update(ApiKeyRow).values(used_at=ApiKeyRow.used_at))
+            first = pool.submit(ada.get, "/v1/cohorts")
+            time.sleep(0.5)
+            wait_until_someone_waits(database)
+            assert bob.get("/v1/cohorts").status_code == 200
+            began = time.monotonic()
+            assert ada.get("/v1/cohorts").status_code == 200
+            assert time.monotonic() - began < WRITER.lock_s
+        assert first.result(60).status_code == 200
 
 
 ROUTES = [

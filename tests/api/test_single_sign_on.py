@@ -9,6 +9,7 @@ import html
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from joserfc.jwk import RSAKey
 from pydantic import ValidationError
 
 from api.context import build_context
+from api.places import Places
 from api.single_sign_on.provider import IdentityProvider, SignOn
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -209,6 +211,28 @@ def test_a_provider_that_is_away(app: FastAPI, provider: FakeProvider, clock: Cl
     provider.is_away = False
     provider.issuer = "https://another.example"
     assert browse(app).get("/login/provider").status_code == 503
+
+
+def test_a_slow_provider_keeps_nobody_else_waiting(
+    app: FastAPI, provider: FakeProvider, clock: Clock, database: Database
+) -> None:
+    """A token of a key that nobody knows has the keys fetched, which may take seconds."""
+    with database.session() as session:
+        _, key = KeyRepository(session).create("Ward 7", ["read"])
+    ada = provider.token()
+    assert program(app, ada).get("/v1/cohorts").status_code == 200
+    context = app.state.context
+    app.state.context = dataclasses.replace(context, authenticating=Places(1, 1.0))
+    clock.now += 31
+    junk = provider.token(key=RSAKey.generate_key(2048, {"kid": "k3"}))
+    with ThreadPoolExecutor() as pool, provider.slow() as is_asked:
+        first = pool.submit(program(app, junk).get, "/v1/cohorts")
+        assert is_asked.wait(60)
+        assert program(app, key).get("/v1/cohorts").status_code == 200
+        assert program(app, ada).get("/v1/cohorts").status_code == 200
+        assert program(app, junk).get("/v1/cohorts").status_code == 503  # it may be a new one
+        assert not first.done()
+    assert first.result(60).status_code == 401
 
 
 def test_keys_still_count_beside_the_provider(app: FastAPI, database: Database) -> None:

@@ -11,7 +11,7 @@ import structlog
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from api.auth import Principal, count_failure, identify, note_use
+from api.auth import Principal, count_failure, identify
 from api.body_limit import SMALL_FORM
 from api.dependencies import Context, ContextDependency
 from api.pages.rendering import render
@@ -63,7 +63,7 @@ def log_in(
         count_failure(request, context)
         page = _page(request, context, place, is_wrong=True)
     else:
-        note_use(context, row)
+        context.uses.note_key(row)
         request.state.principal = Principal(row.owner_id, frozenset(row.scopes), row.id)
         page = _go(local_path(place))
         _set_cookie(page, request, cookie_name(request), token, LIFE, strict=True)
@@ -147,7 +147,7 @@ def _signed_on(
     """Redeem the provider's code for a session: who it is of, and its token."""
     try:
         claims = provider.redeem(code, sign_on, _return_address(request))
-        principal = identify(context, read_identity(claims, provider.settings))
+        principal, person = identify(context, read_identity(claims, provider.settings))
     except UnauthorizedError:
         count_failure(request, context)
         raise
@@ -158,6 +158,7 @@ def _signed_on(
         row = KeyRepository(session).get(principal.owner_id, principal.key_id or "")
         # Shorter than with a key: what the provider says of a person is asked at the log-in alone.
         _, token = sessions.open(row, IDLE)
+    context.uses.note_key(person)
     return principal, token
 
 
