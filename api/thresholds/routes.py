@@ -6,7 +6,8 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
-from api.dependencies import ReadSession, WriteSession
+from api.computing import Turn
+from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import CollectingOnceDependency, answer
 from api.json_route import JsonRoute
 from api.openapi import problems
@@ -37,12 +38,14 @@ router = APIRouter(
     response_model=ThresholdLearnerDocument,
     responses=problems(409, 413, 415, 422),
 )
-def create_learner(request: ThresholdLearnerRequest, principal: Writer, once: CollectingOnceDependency) -> Response:
+def create_learner(
+    request: ThresholdLearnerRequest, principal: Writer, _turn: Turn, once: CollectingOnceDependency
+) -> Response:
     """Send the measurements, the candidate thresholds of each, and the names of the outcomes."""
 
     def work(session: Session) -> StoredAnswer:
-        row = service.create_learner(session, principal.owner_id, request.beside(once.faults))
-        return answer(201, service.learner_document(row), Location=f"/v1/threshold-learners/{row.id}")
+        made = service.create_learner(session, principal.owner_id, request.beside(once.faults))
+        return answer(201, made, Location=f"/v1/threshold-learners/{made.id}")
 
     return once.run(work)
 
@@ -63,9 +66,11 @@ def list_learners(
     summary="Get a learner's thresholds",
     responses=problems(404),
 )
-def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> ThresholdLearnerDocument:
+def get_learner(
+    learner_id: str, context: ContextDependency, principal: Reader, _turn: Turn
+) -> ThresholdLearnerDocument:
     """Return each measurement's most probable best threshold, its interval, and the information that it gives."""
-    return service.learner_document(ThresholdLearnerRepository(session).get(principal.owner_id, learner_id))
+    return service.load_learner(context, principal.owner_id, learner_id)
 
 
 @router.delete(
@@ -88,12 +93,20 @@ def delete_learner(learner_id: str, session: WriteSession, principal: Writer) ->
     responses=problems(404, 409, 413, 415, 422),
 )
 def study_cases(
-    learner_id: str, request: CutCasesRequest, principal: Writer, once: CollectingOnceDependency
+    learner_id: str,
+    request: CutCasesRequest,
+    context: ContextDependency,
+    principal: Writer,
+    _turn: Turn,
+    once: CollectingOnceDependency,
 ) -> Response:
-    """Query one measurement of each case, predict its label by that threshold, then learn from the true label."""
+    """Query one measurement of each case, predict its label by that threshold, then learn from the true label.
+
+    Of two requests at once one is refused with 409: send it again.
+    """
 
     def work(session: Session) -> StoredAnswer:
-        studied = service.study_cases(session, principal.owner_id, learner_id, request.beside(once.faults))
+        studied = service.study_cases(context, session, principal.owner_id, learner_id, request.beside(once.faults))
         return answer(200, studied)
 
     return once.run(work)

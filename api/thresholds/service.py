@@ -1,4 +1,4 @@
-"""Threshold learners; cases are learnt under the lock of the learner's row, so that none is lost."""
+"""Threshold learners; everything is computed before the transaction writes, so that it stays short."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
+from api.dependencies import Context
 from api.thresholds.building import build_learner, read_cases
 from api.thresholds.schemas import (
     CandidateDocument,
@@ -21,25 +22,37 @@ from api.thresholds.schemas import (
     ThresholdLearnerSummary,
 )
 from autoprog.diagnosis.discretization import Cut, CutCase, CutLearner
+from autoprog.errors import ConflictError
 from autoprog.storage.repositories import ThresholdLearnerRepository
 from autoprog.storage.test_selection_tables import ThresholdLearnerRow
 
 
-def create_learner(session: Session, owner_id: str, request: ThresholdLearnerRequest) -> ThresholdLearnerRow:
+def create_learner(session: Session, owner_id: str, request: ThresholdLearnerRequest) -> ThresholdLearnerDocument:
     """Store a learner that has seen no case; raises InvalidInputError and TooLargeError."""
     learner = build_learner(request)
     document, state = _make_document(learner), learner.to_json()
-    return ThresholdLearnerRepository(session).add(owner_id, name=request.name, document=document, state=state)
+    learnt = _find_cuts(state)
+    row = ThresholdLearnerRepository(session).add(owner_id, name=request.name, document=document, state=state)
+    return ThresholdLearnerDocument(**_shown(row), **learnt)
 
 
-def study_cases(session: Session, owner_id: str, learner_id: str, request: CutCasesRequest) -> CutCasesDocument:
-    """Teach a learner all cases, or none if one has a fault; raises NotFoundError, InvalidInputError, TooLargeError."""
-    learners = ThresholdLearnerRepository(session)
-    row = learners.lock(owner_id, learner_id)
+def study_cases(
+    context: Context, session: Session, owner_id: str, learner_id: str, request: CutCasesRequest
+) -> CutCasesDocument:
+    """Teach a learner all cases, or none if one has a fault.
+
+    Raises NotFoundError, InvalidInputError and TooLargeError; ConflictError if it has learnt others meanwhile.
+    """
+    row = _load(context, owner_id, learner_id)  # in a transaction of its own
     learner = CutLearner.from_json(row.state)
     values, labels = read_cases(learner, request)
     studied = [learner.study(x, label) for x, label in zip(values, labels, strict=True)]
-    learners.change(row, document=_make_document(learner), state=learner.to_json())
+    document, state = _make_document(learner), learner.to_json()
+    learners = ThresholdLearnerRepository(session)
+    present = learners.lock(owner_id, learner_id)
+    if present.document["n_cases"] != row.document["n_cases"]:
+        raise ConflictError("another request has changed the threshold learner in the meantime; look at it again")
+    learners.change(present, document=document, state=state)
     items = [_studied(learner, case, label) for case, label in zip(studied, labels, strict=True)]
     accuracy = float(np.mean([item.correct for item in items]))
     return CutCasesDocument(items=items, accuracy=accuracy, n_cases=learner.n_cases)
@@ -77,15 +90,27 @@ def learner_summary(row: ThresholdLearnerRow) -> ThresholdLearnerSummary:
     return ThresholdLearnerSummary(**_shown(row))
 
 
-def learner_document(row: ThresholdLearnerRow) -> ThresholdLearnerDocument:
-    """Return the document of a learner, with its cuts; reads its state."""
-    learner = CutLearner.from_json(row.state)
+def load_learner(context: Context, owner_id: str, learner_id: str) -> ThresholdLearnerDocument:
+    """Return the document of a learner, with its cuts; raises NotFoundError."""
+    row = _load(context, owner_id, learner_id)
+    return ThresholdLearnerDocument(**_shown(row), **_find_cuts(row.state))
+
+
+def _load(context: Context, owner_id: str, learner_id: str) -> ThresholdLearnerRow:
+    with context.database.session(read_only=True) as reading:
+        return ThresholdLearnerRepository(reading).with_state(owner_id, learner_id)
+
+
+def _find_cuts(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a learner's document that takes seconds to compute."""
+    learner = CutLearner.from_json(state)
     question = learner.question()
-    return ThresholdLearnerDocument(
-        **_shown(row),
-        cuts=[_cut(learner, feature.name, cut) for feature, cut in zip(learner.features, learner.cuts(), strict=True)],
-        next_question=QuestionDocument(feature=learner.features[question.feature].name, threshold=question.threshold),
-    )
+    return {
+        "cuts": [_cut(learner, each.name, cut) for each, cut in zip(learner.features, learner.cuts(), strict=True)],
+        "next_question": QuestionDocument(
+            feature=learner.features[question.feature].name, threshold=question.threshold
+        ),
+    }
 
 
 def _shown(row: ThresholdLearnerRow) -> Mapping[str, Any]:

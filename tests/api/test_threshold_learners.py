@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from autoprog.diagnosis.discretization import BanditOptions, CutFeature, CutLearner, CutOptions, candidate_thresholds
+from autoprog.storage import connections
+from autoprog.storage.database import Database
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import send
 from tests.cohorts import real_cohort
+from tests.storage.support import add_owner
 
 LEARNERS = "/v1/threshold-learners"
 LEARNER: dict[str, Any] = {
@@ -196,23 +200,54 @@ def test_all_that_is_wrong_is_told(client: TestClient) -> None:
     assert made(client.get(f"{LEARNERS}/{learner['id']}"), 200)["n_cases"] == 0
 
 
-def test_cases_at_once_are_learnt_one_after_another_and_with_a_key_once(client: TestClient) -> None:
+def test_cases_with_a_key_are_learnt_once(client: TestClient) -> None:
     learner = make_learner(client)
-    some, statuses = cases(8), []
-
-    def study(case: dict[str, Any]) -> None:
-        statuses.append(client.post(f"{LEARNERS}/{learner['id']}/cases", json={"cases": [case]}).status_code)
-
-    threads = [threading.Thread(target=study, args=(case,)) for case in some]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert statuses == [200] * 8
     for _ in range(2):
-        body, key = {"cases": some[:1]}, {"Idempotency-Key": "k"}
-        assert client.post(f"{LEARNERS}/{learner['id']}/cases", json=body, headers=key).json()["n_cases"] == 9
-    assert made(client.get(f"{LEARNERS}/{learner['id']}"), 200)["n_cases"] == 9
+        body, key = {"cases": cases(1)}, {"Idempotency-Key": "k"}
+        assert client.post(f"{LEARNERS}/{learner['id']}/cases", json=body, headers=key).json()["n_cases"] == 1
+    assert made(client.get(f"{LEARNERS}/{learner['id']}"), 200)["n_cases"] == 1
+
+
+def test_of_two_lessons_at_once_one_counts_and_others_can_write_meanwhile(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{LEARNERS}/{make_learner(client)['id']}"
+    started, go_on = threading.Event(), threading.Event()
+    study = CutLearner.study
+
+    def slow(*arguments: Any, **named: Any) -> Any:
+        started.set()
+        assert go_on.wait(60)
+        return study(*arguments, **named)
+
+    body = {"cases": cases(1)}
+    with ThreadPoolExecutor() as pool:
+        with monkeypatch.context() as patch:
+            patch.setattr(CutLearner, "study", slow)
+            first = pool.submit(client.post, f"{url}/cases", json=body)
+            assert started.wait(60)
+        try:
+            assert client.post(f"{url}/cases", json=body).status_code == 200
+            make_learner(client)
+        finally:
+            go_on.set()
+        assert first.result(60).status_code == 409
+    assert made(client.get(url), 200)["n_cases"] == 1
+
+
+def test_a_learner_is_computed_before_the_database_is_written(
+    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuts = CutLearner.cuts
+
+    def cut_while_another_writes(learner: CutLearner) -> Any:
+        with database.session() as session:
+            add_owner(session, "another")
+        return cuts(learner)
+
+    monkeypatch.setattr(connections, "_TURN_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(CutLearner, "cuts", cut_while_another_writes)
+    make_learner(client)
 
 
 def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient) -> None:

@@ -140,6 +140,7 @@ def get_batch(
     session_id: str,
     context: ContextDependency,
     principal: Reader,
+    _turn: Turn,
     size: Annotated[int, Query(ge=1, le=MAX_BATCH, description="Maximum number of questions.")] = 3,
 ) -> BatchDocument:
     """Return the next question and those that add most information. Send each answer as volunteered, in any order."""

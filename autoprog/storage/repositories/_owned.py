@@ -134,6 +134,10 @@ class StatefulRepository(OwnedRepository[Stateful]):
         self._session.flush()
         return row
 
+    def with_state(self, owner_id: str, row_id: str) -> Stateful:
+        """Read a row with its state. Raises NotFoundError."""
+        return get_owned(self._session, self._table, owner_id, row_id, options=[undefer(self._table.state)])
+
     def lock(self, owner_id: str, row_id: str) -> Stateful:
         """Read a row with its state, locked until the transaction ends. Raises NotFoundError."""
         whole = [undefer(self._table.state)]
