@@ -96,6 +96,7 @@ async def _read_session(context: ContextDependency) -> AsyncIterator[Session]:
         yield session
 
 
-# Scope "function" ends the transaction before the response is sent: what a client reads has been committed.
+# Scope "function" ends the transaction before the response is sent: what a client reads has been committed. A route
+# names its session after whoever asks, its turn and its form: it must wait for none of them with a place.
 WriteSession = Annotated[Session, Depends(_write_session, scope="function")]
 ReadSession = Annotated[Session, Depends(_read_session, scope="function")]

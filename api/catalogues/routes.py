@@ -42,7 +42,7 @@ def create_catalogue(request: CatalogueRequest, principal: Writer, once: Collect
 
 
 @router.get("", operation_id="list_test_catalogues", summary="List catalogues, oldest first", responses=problems(422))
-def list_catalogues(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[CatalogueDocument]:
+def list_catalogues(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[CatalogueDocument]:
     """List the catalogues of the key's owner."""
     found = CatalogueRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = [service.catalogue_document(row) for row in found.items]
@@ -50,7 +50,7 @@ def list_catalogues(session: ReadSession, principal: Reader, page: PageParameter
 
 
 @router.get("/{catalogue_id}", operation_id="get_test_catalogue", summary="Get a catalogue", responses=problems(404))
-def get_catalogue(catalogue_id: str, session: ReadSession, principal: Reader) -> CatalogueDocument:
+def get_catalogue(catalogue_id: str, principal: Reader, session: ReadSession) -> CatalogueDocument:
     """Return the catalogue's tests."""
     return service.catalogue_document(CatalogueRepository(session).get(principal.owner_id, catalogue_id))
 
@@ -62,6 +62,6 @@ def get_catalogue(catalogue_id: str, session: ReadSession, principal: Reader) ->
     status_code=204,
     responses=problems(404),
 )
-def delete_catalogue(catalogue_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_catalogue(catalogue_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the catalogue. Problems, frontiers and sessions that were made with it stay as they are."""
     CatalogueRepository(session).delete(principal.owner_id, catalogue_id)

@@ -56,7 +56,7 @@ def create_cohort(
 
 
 @router.get("", operation_id="list_cohorts", summary="List cohorts, oldest first", responses=problems(422))
-def list_cohorts(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[CohortDocument]:
+def list_cohorts(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[CohortDocument]:
     """List the cohorts of the key's owner."""
     found = CohortRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = [service.cohort_document(row) for row in found.items]
@@ -64,7 +64,7 @@ def list_cohorts(session: ReadSession, principal: Reader, page: PageParameters) 
 
 
 @router.get("/{cohort_id}", operation_id="get_cohort", summary="Get a cohort", responses=problems(404))
-def get_cohort(cohort_id: str, session: ReadSession, principal: Reader) -> CohortDocument:
+def get_cohort(cohort_id: str, principal: Reader, session: ReadSession) -> CohortDocument:
     """Return what was read from the file."""
     return service.cohort_document(CohortRepository(session).get(principal.owner_id, cohort_id))
 

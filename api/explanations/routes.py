@@ -39,6 +39,6 @@ def request_explanation(
 
 
 @router.get("", operation_id="get_explanation", summary="Get a search's explanation", responses=problems(404))
-def get_explanation(search_id: str, session: ReadSession, principal: Reader) -> ExplanationDocument:
+def get_explanation(search_id: str, principal: Reader, session: ReadSession) -> ExplanationDocument:
     """Return importance and effects of the inputs and the learning curve, once they are computed."""
     return service.read_explanation(session, principal.owner_id, search_id)

@@ -49,7 +49,7 @@ def create_stream(request: StreamRequest, principal: Writer, once: CollectingOnc
 
 
 @router.get("", operation_id="list_feature_streams", summary="List streams, oldest first", responses=problems(422))
-def list_streams(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[StreamDocument]:
+def list_streams(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[StreamDocument]:
     """List the streams of the key's owner."""
     found = FeatureStreamRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = [service.stream_document(row) for row in found.items]
@@ -57,7 +57,7 @@ def list_streams(session: ReadSession, principal: Reader, page: PageParameters) 
 
 
 @router.get("/{stream_id}", operation_id="get_feature_stream", summary="Get a stream", responses=problems(404))
-def get_stream(stream_id: str, session: ReadSession, principal: Reader) -> StreamDocument:
+def get_stream(stream_id: str, principal: Reader, session: ReadSession) -> StreamDocument:
     """Return the currently preferred features and the accuracy of the predictions so far."""
     return service.stream_document(FeatureStreamRepository(session).get(principal.owner_id, stream_id))
 
@@ -69,7 +69,7 @@ def get_stream(stream_id: str, session: ReadSession, principal: Reader) -> Strea
     status_code=204,
     responses=problems(404),
 )
-def delete_stream(stream_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_stream(stream_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the stream and its selections."""
     FeatureStreamRepository(session).delete(principal.owner_id, stream_id)
 
@@ -101,7 +101,7 @@ def create_selection(stream_id: str, principal: Writer, once: OnceDependency) ->
     responses=problems(404, 422),
 )
 def list_selections(
-    stream_id: str, session: ReadSession, principal: Reader, page: PageParameters
+    stream_id: str, principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[SelectionDocument]:
     """List the selections with their observations."""
     selections = FeatureSelectionRepository(session)
@@ -116,7 +116,7 @@ def list_selections(
     summary="Get a selection",
     responses=problems(404),
 )
-def get_selection(stream_id: str, selection_id: str, session: ReadSession, principal: Reader) -> SelectionDocument:
+def get_selection(stream_id: str, selection_id: str, principal: Reader, session: ReadSession) -> SelectionDocument:
     """Return the features to measure, and the patient's observation."""
     row = FeatureSelectionRepository(session).of(principal.owner_id, stream_id, selection_id)
     (document,) = service.selection_documents(session, principal.owner_id, stream_id, [row])
@@ -130,7 +130,7 @@ def get_selection(stream_id: str, selection_id: str, session: ReadSession, princ
     status_code=204,
     responses=problems(404),
 )
-def delete_selection(stream_id: str, selection_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_selection(stream_id: str, selection_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the selection. What was learnt from it stays."""
     FeatureSelectionRepository(session).delete(principal.owner_id, stream_id, selection_id)
 

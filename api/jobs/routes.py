@@ -16,13 +16,13 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=problems(401, 403
 
 
 @router.get("", operation_id="list_jobs", summary="List jobs, oldest first", responses=problems(422))
-def list_jobs(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[JobDocument]:
+def list_jobs(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[JobDocument]:
     """List the jobs of the key's owner. Searches are not jobs."""
     found = JobRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     return ListDocument[JobDocument](items=[job_document(row) for row in found.items], next_cursor=found.next_cursor)
 
 
 @router.get("/{job_id}", operation_id="get_job", summary="Get a job's progress", responses=problems(404))
-def get_job(job_id: str, session: ReadSession, principal: Reader) -> JobDocument:
+def get_job(job_id: str, principal: Reader, session: ReadSession) -> JobDocument:
     """Return the status, the times, and the error if the job failed."""
     return job_document(JobRepository(session).get(principal.owner_id, job_id))

@@ -50,7 +50,7 @@ router = APIRouter(
 
 
 @router.get("", operation_id="list_models", summary="List models, oldest first", responses=problems(422))
-def list_models(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[ModelDocument]:
+def list_models(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[ModelDocument]:
     """List the models of the key's owner."""
     found = ModelRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = [service.model_document(row) for row in found.items]
@@ -58,7 +58,7 @@ def list_models(session: ReadSession, principal: Reader, page: PageParameters) -
 
 
 @router.get("/{model_id}", operation_id="get_model", summary="Get a model", responses=problems(404))
-def get_model(model_id: str, session: ReadSession, principal: Reader) -> ModelDocument:
+def get_model(model_id: str, principal: Reader, session: ReadSession) -> ModelDocument:
     """Return what the model was trained on."""
     return service.model_document(ModelRepository(session).get(principal.owner_id, model_id))
 
@@ -181,7 +181,7 @@ def validate_model(
     responses=problems(404, 422),
 )
 def list_validations(
-    model_id: str, session: ReadSession, principal: Reader, page: PageParameters
+    model_id: str, principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[ValidationDocument]:
     """List the model's performance in other cohorts, oldest first."""
     found = ValidationRepository(session).load_page(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
@@ -195,7 +195,7 @@ def list_validations(
     summary="Get a validation",
     responses=problems(404),
 )
-def get_validation(model_id: str, validation_id: str, session: ReadSession, principal: Reader) -> ValidationDocument:
+def get_validation(model_id: str, validation_id: str, principal: Reader, session: ReadSession) -> ValidationDocument:
     """Return the measured performance."""
     row = ValidationRepository(session).of(principal.owner_id, model_id, validation_id)
     return service.validation_document(row)
@@ -255,7 +255,7 @@ def get_validation_figure(
     status_code=204,
     responses=problems(404),
 )
-def delete_validation(model_id: str, validation_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_validation(model_id: str, validation_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the validation. The model stays."""
     ValidationRepository(session).delete(principal.owner_id, model_id, validation_id)
 
@@ -287,7 +287,7 @@ def change_model_status(
     responses=problems(404, 422),
 )
 def list_model_status_changes(
-    model_id: str, session: ReadSession, principal: Reader, page: PageParameters
+    model_id: str, principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[StatusChangeDocument]:
     """List who approved or retired the model, when and why, oldest first."""
     repository = ModelStatusRepository(session)
@@ -304,7 +304,7 @@ def list_model_status_changes(
     responses=problems(404),
 )
 def get_model_status_change(
-    model_id: str, change_id: str, session: ReadSession, principal: Reader
+    model_id: str, change_id: str, principal: Reader, session: ReadSession
 ) -> StatusChangeDocument:
     """Return who changed the status, when and why."""
     return status_document(ModelStatusRepository(session).of(principal.owner_id, model_id, change_id))
@@ -316,7 +316,7 @@ policy_router = APIRouter(
 
 
 @policy_router.get("", operation_id="get_prediction_policy", summary="Get which models may predict")
-def get_prediction_policy(session: ReadSession, principal: Reader) -> PredictionPolicy:
+def get_prediction_policy(principal: Reader, session: ReadSession) -> PredictionPolicy:
     """Return the policy of the key's owner."""
     return PredictionPolicy(approved_only=approved_only(session, principal.owner_id))
 
@@ -327,7 +327,7 @@ def get_prediction_policy(session: ReadSession, principal: Reader) -> Prediction
     summary="Set which models may predict",
     responses=problems(413, 415, 422),
 )
-def set_prediction_policy(policy: PredictionPolicy, session: WriteSession, principal: Approver) -> PredictionPolicy:
+def set_prediction_policy(policy: PredictionPolicy, principal: Approver, session: WriteSession) -> PredictionPolicy:
     """Set the policy of the key's owner."""
     set_policy(session, principal.owner_id, policy)
     return policy

@@ -73,7 +73,7 @@ def preview_erasure(
 
 @router.get("", operation_id="list_patient_erasures", summary="List erasures, oldest first", responses=problems(422))
 def list_erasures(
-    session: ReadSession, principal: Reader, page: PageParameters
+    principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[PatientErasureDocument]:
     """List the erasures of the key's owner."""
     found = PatientErasureRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
@@ -82,6 +82,6 @@ def list_erasures(
 
 
 @router.get("/{erasure_id}", operation_id="get_patient_erasure", summary="Get an erasure", responses=problems(404))
-def get_erasure(erasure_id: str, session: ReadSession, principal: Reader) -> PatientErasureDocument:
+def get_erasure(erasure_id: str, principal: Reader, session: ReadSession) -> PatientErasureDocument:
     """Return the record of an erasure. It names no patient."""
     return service.erasure_document(PatientErasureRepository(session).get(principal.owner_id, erasure_id))

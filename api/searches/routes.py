@@ -89,7 +89,7 @@ def start_search(
 
 
 @router.get("", operation_id="list_searches", summary="List searches, oldest first", responses=problems(422))
-def list_searches(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[SearchDocument]:
+def list_searches(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[SearchDocument]:
     """List the searches of the key's owner."""
     found = SearchRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = service.search_documents(session, found.items)
@@ -97,7 +97,7 @@ def list_searches(session: ReadSession, principal: Reader, page: PageParameters)
 
 
 @router.get("/{search_id}", operation_id="get_search", summary="Get a search's progress", responses=problems(404))
-def get_search(search_id: str, session: ReadSession, principal: Reader) -> SearchDocument:
+def get_search(search_id: str, principal: Reader, session: ReadSession) -> SearchDocument:
     """Return the status, progress, settings and warnings."""
     row = SearchRepository(session).get(principal.owner_id, search_id)
     return service.search_documents(session, [row])[0]
@@ -110,7 +110,7 @@ def get_search(search_id: str, session: ReadSession, principal: Reader) -> Searc
     status_code=204,
     responses=problems(404, 409),
 )
-def delete_search(search_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_search(search_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the search and its evaluations. Its model stays. A running search cannot be deleted."""
     SearchRepository(session).delete(principal.owner_id, search_id)
 
@@ -122,7 +122,7 @@ def delete_search(search_id: str, session: WriteSession, principal: Writer) -> N
     status_code=202,
     responses=problems(404, 409),
 )
-def cancel_search(search_id: str, session: WriteSession, principal: Writer, response: Response) -> SearchDocument:
+def cancel_search(search_id: str, principal: Writer, session: WriteSession, response: Response) -> SearchDocument:
     """Ask the search to stop. Its evaluations stay, and a model is built from them if possible."""
     row = SearchRepository(session).request_cancel(principal.owner_id, search_id)
     response.headers.update({"Location": f"/v1/searches/{row.id}", "Retry-After": _RETRY_AFTER})
@@ -187,8 +187,8 @@ async def follow(
 )
 def list_evaluations(
     search_id: str,
-    session: ReadSession,
     principal: Reader,
+    session: ReadSession,
     page: PageParameters,
     sort: Annotated[EvaluationOrder, Query(description="Order: by number, or by score, the best first.")] = "created",
 ) -> ListDocument[EvaluationDocument]:
@@ -205,7 +205,7 @@ def list_evaluations(
     summary="Get a search's ensemble",
     responses=problems(404, 409),
 )
-def get_ensemble(search_id: str, session: ReadSession, principal: Reader) -> EnsembleDocument:
+def get_ensemble(search_id: str, principal: Reader, session: ReadSession) -> EnsembleDocument:
     """Return the members with their weights, the score with its interval, the baseline and the calibration."""
     document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "ensemble")
     return EnsembleDocument.model_validate(document)
@@ -217,7 +217,7 @@ def get_ensemble(search_id: str, session: ReadSession, principal: Reader) -> Ens
     summary="Get a search's rules",
     responses=problems(404, 409),
 )
-def get_rules(search_id: str, session: ReadSession, principal: Reader) -> RulesDocument:
+def get_rules(search_id: str, principal: Reader, session: ReadSession) -> RulesDocument:
     """Return the risk strata, and rules that describe which patients the model places in each."""
     document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "rules")
     return RulesDocument.model_validate(document)
@@ -229,7 +229,7 @@ def get_rules(search_id: str, session: ReadSession, principal: Reader) -> RulesD
     summary="Get a search's decomposition",
     responses=problems(404, 409),
 )
-def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -> DecompositionDocument:
+def get_decomposition(search_id: str, principal: Reader, session: ReadSession) -> DecompositionDocument:
     """Return the most probable decomposition of the pipeline space into groups of similar algorithms."""
     document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "decomposition")
     return DecompositionDocument.model_validate(document)

@@ -52,7 +52,7 @@ def create_learner(
 
 @router.get("", operation_id="list_threshold_learners", summary="List learners, oldest first", responses=problems(422))
 def list_learners(
-    session: ReadSession, principal: Reader, page: PageParameters
+    principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[ThresholdLearnerSummary]:
     """List the learners of the key's owner. Get a single learner for its thresholds."""
     found = ThresholdLearnerRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
@@ -80,7 +80,7 @@ def get_learner(
     status_code=204,
     responses=problems(404),
 )
-def delete_learner(learner_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_learner(learner_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the learner and everything that it has learnt."""
     ThresholdLearnerRepository(session).delete(principal.owner_id, learner_id)
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from api.app import create_app
@@ -64,6 +65,15 @@ def client_of(database: Database, keyed_app: FastAPI) -> MakeClient:
         return TestClient(keyed_app, base_url="https://example.org", headers={"Authorization": f"Bearer {key}"})
 
     return make
+
+
+def routes_of(router: FastAPI | APIRouter) -> Iterator[APIRoute]:
+    """All routes, those of included routers among them."""
+    for route in router.routes:
+        if isinstance(route, APIRoute):
+            yield route
+        elif included := getattr(route, "original_router", None):
+            yield from routes_of(included)
 
 
 @contextmanager

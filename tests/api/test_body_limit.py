@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from api.body_limit import SMALL_FORM
 from api.json_route import JsonRoute
+from tests.api.conftest import routes_of
 from tests.api.diagnosing import packed
 from tests.api.searching import multipart
 
@@ -136,16 +136,8 @@ def test_a_form_of_whoever_has_not_logged_in_is_small(keyed_app: FastAPI, path: 
     assert anyone.post(path, content=_form_of(SMALL_FORM // 2), headers=multipart).status_code != 413
 
 
-def _routes(router: FastAPI | APIRouter) -> Iterator[APIRoute]:
-    for route in router.routes:
-        if isinstance(route, APIRoute):
-            yield route
-        elif included := getattr(route, "original_router", None):
-            yield from _routes(included)
-
-
 def test_every_form_that_is_read_before_its_sender_is_known_is_small(keyed_app: FastAPI) -> None:
-    early = [route for route in _routes(keyed_app) if route.body_field and not isinstance(route, JsonRoute)]
+    early = [route for route in routes_of(keyed_app) if route.body_field and not isinstance(route, JsonRoute)]
     assert len(early) >= 8
     assert [route.path for route in early if route.max_body_size != SMALL_FORM] == []
 

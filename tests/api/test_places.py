@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import httpx2
 import pytest
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 
+import api.auth
+import api.pages.sessions
 from api.app import create_app
+from api.computing import _take_turn
+from api.dependencies import _read_session, _write_session
 from api.places import Places
 from autoprog.errors import StoreUnavailableError
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from tests.api.conftest import serving
-from tests.system.server import ROOT
+from tests.api.conftest import routes_of, serving
 
 
 def test_places_are_taken_by_so_many_at_once_and_given_back() -> None:
@@ -70,16 +76,27 @@ def test_more_requests_than_threads_and_connections_are_all_answered(database: D
     assert answers == [200] * 320
 
 
-def test_no_request_waits_for_its_turn_with_a_session() -> None:
+def _solved(dependant: Dependant) -> Iterator[Any]:
+    """What a route depends on, in the order in which it is asked for."""
+    for each in dependant.dependencies:
+        yield from _solved(each)
+        yield each.call
+
+
+def test_no_request_waits_for_its_caller_its_turn_or_its_form_with_a_session(keyed_app: FastAPI) -> None:
     """Dependencies are solved in order: a session that comes first would take a place from others for all that time."""
-    both = 0
-    for file in sorted((ROOT / "api").rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
-            asked = [ast.unparse(argument.annotation) for argument in node.args.args if argument.annotation]
-            sessions = [i for i, name in enumerate(asked) if name in {"ReadSession", "WriteSession"}]
-            if "Turn" in asked and sessions:
-                both += 1
-                assert asked.index("Turn") < sessions[0], f"{file.name}: {node.name}"
-    assert both >= 3
+    authentication = {api.auth.authenticate, api.pages.sessions.require_session}
+    n, early, late = 0, [], []
+    for route in routes_of(keyed_app):
+        order = list(_solved(route.dependant))
+        sessions = [i for i, call in enumerate(order) if call in {_read_session, _write_session}]
+        if not sessions:
+            continue
+        n += 1
+        if authentication.isdisjoint(order[: sessions[0]]):
+            early.append(route.path)
+        waited_for = {*authentication, *api.auth._AUTHORIZERS.values(), _take_turn}
+        if any(call in waited_for or getattr(call, "__name__", "") == "_receive" for call in order[sessions[0] + 1 :]):
+            late.append(route.path)
+    assert n >= 90
+    assert (early, late) == ([], [])

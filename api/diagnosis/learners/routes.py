@@ -51,7 +51,7 @@ def create_learner(request: LearnerRequest, principal: Writer, once: OnceDepende
 
 
 @router.get("", operation_id="list_diagnosis_learners", summary="List learners, oldest first", responses=problems(422))
-def list_learners(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[LearnerDocument]:
+def list_learners(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[LearnerDocument]:
     """List the learners of the key's owner."""
     found = DiagnosisLearnerRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = [service.learner_document(row) for row in found.items]
@@ -59,7 +59,7 @@ def list_learners(session: ReadSession, principal: Reader, page: PageParameters)
 
 
 @router.get("/{learner_id}", operation_id="get_diagnosis_learner", summary="Get a learner", responses=problems(404))
-def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> LearnerDocument:
+def get_learner(learner_id: str, principal: Reader, session: ReadSession) -> LearnerDocument:
     """Return the number of cases per label and the currently preferred thresholds."""
     return service.learner_document(DiagnosisLearnerRepository(session).get(principal.owner_id, learner_id))
 
@@ -71,7 +71,7 @@ def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> Lea
     status_code=204,
     responses=problems(404),
 )
-def delete_learner(learner_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_learner(learner_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the learner. Models made from it stay."""
     DiagnosisLearnerRepository(session).delete(principal.owner_id, learner_id)
 

@@ -72,7 +72,7 @@ def create_model(
 
 
 @router.get("", operation_id="list_diagnosis_models", summary="List models, oldest first", responses=problems(422))
-def list_models(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[DiagnosisModelDocument]:
+def list_models(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[DiagnosisModelDocument]:
     """List the diagnosis models of the key's owner."""
     found = DiagnosisModelRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = service.model_documents(session, found.items)
@@ -80,7 +80,7 @@ def list_models(session: ReadSession, principal: Reader, page: PageParameters) -
 
 
 @router.get("/{model_id}", operation_id="get_diagnosis_model", summary="Get a model", responses=problems(404))
-def get_model(model_id: str, session: ReadSession, principal: Reader) -> DiagnosisModelDocument:
+def get_model(model_id: str, principal: Reader, session: ReadSession) -> DiagnosisModelDocument:
     """Return sizes, objects that no question can tell apart, costs, and the tree's status."""
     row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
     return service.model_documents(session, [row])[0]

@@ -70,7 +70,7 @@ def open_session(
     responses=problems(404, 422),
 )
 def list_sessions(
-    model_id: str, session: ReadSession, principal: Reader, page: PageParameters
+    model_id: str, principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[SessionSummary]:
     """List the sessions, oldest first, with answers and status. Get a single session for the rest."""
     sessions = DiagnosisSessionRepository(session)
@@ -100,7 +100,7 @@ def get_session(
     status_code=204,
     responses=problems(404),
 )
-def delete_session(session_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_session(session_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the session and its answers."""
     DiagnosisSessionRepository(session).delete(principal.owner_id, session_id)
 
@@ -159,8 +159,8 @@ def undo_answer(
     number: Annotated[int, Path(description="Number of the last answer. Any other number is refused.")],
     context: ContextDependency,
     _turn: Turn,
-    session: WriteSession,
     principal: Writer,
+    session: WriteSession,
 ) -> None:
     """Remove the last answer. The session asks that question again."""
     service.undo_answer(context, session, principal.owner_id, session_id, number)

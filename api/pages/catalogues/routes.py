@@ -40,7 +40,7 @@ class _CatalogueForm:
 
 
 @router.get(_LIST)
-def list_catalogues(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+def list_catalogues(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List catalogues, newest first, or those whose name contains a text."""
     found = CatalogueRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
     catalogues = [service.catalogue_document(row) for row in found.items]
@@ -50,8 +50,8 @@ def list_catalogues(request: Request, session: ReadSession, principal: PageReade
 @router.get("/test-catalogues/new")
 def show_new(
     request: Request,
-    session: ReadSession,
     principal: PageWriter,
+    session: ReadSession,
     copied_id: Annotated[str, Query(alias="copy", max_length=64)] = "",
 ) -> Response:
     """Ask for tests, filled in from another catalogue if one is named."""
@@ -66,7 +66,7 @@ def _copy(row: CatalogueRow) -> _CatalogueForm:
 
 
 @router.post("/test-catalogues/new")
-def create_catalogue(request: Request, session: WriteSession, principal: PageWriter, form: Sent) -> Response:
+def create_catalogue(request: Request, principal: PageWriter, form: Sent, session: WriteSession) -> Response:
     """Make a catalogue, or show everything that is wrong with it."""
     sent = _CatalogueForm(form.get("name"), read_lines(form), form.get("copied_id"), bool(form.get("replaces")))
     if form.get("more"):
@@ -102,7 +102,7 @@ def _form(request: Request, shown: _CatalogueForm, *, more: int = 0, faults: Seq
 
 
 @router.get("/test-catalogues/{catalogue_id}")
-def show_catalogue(request: Request, catalogue_id: str, session: ReadSession, principal: PageReader) -> Response:
+def show_catalogue(request: Request, catalogue_id: str, principal: PageReader, session: ReadSession) -> Response:
     """Show the tests of a catalogue."""
     row = CatalogueRepository(session).get(principal.owner_id, catalogue_id)
     catalogue = service.catalogue_document(row)
@@ -110,7 +110,7 @@ def show_catalogue(request: Request, catalogue_id: str, session: ReadSession, pr
 
 
 @router.get("/test-catalogues/{catalogue_id}/delete")
-def ask_to_delete(request: Request, catalogue_id: str, session: ReadSession, principal: PageWriter) -> Response:
+def ask_to_delete(request: Request, catalogue_id: str, principal: PageWriter, session: ReadSession) -> Response:
     """Ask whether a catalogue is to be deleted."""
     row = CatalogueRepository(session).get(principal.owner_id, catalogue_id)
     _ = translate(request)
@@ -126,7 +126,7 @@ def ask_to_delete(request: Request, catalogue_id: str, session: ReadSession, pri
 
 
 @router.post("/test-catalogues/{catalogue_id}/delete")
-def delete_catalogue(catalogue_id: str, session: WriteSession, principal: PageWriter) -> Response:
+def delete_catalogue(catalogue_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Delete a catalogue."""
     CatalogueRepository(session).delete(principal.owner_id, catalogue_id)
     return RedirectResponse(_LIST, status_code=HTTPStatus.SEE_OTHER)

@@ -33,7 +33,7 @@ _SEARCHES_SHOWN = 20
 
 
 @router.get("/cohorts")
-def list_cohorts(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+def list_cohorts(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List cohorts, newest first, or those whose name contains a text."""
     found = CohortRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
     documents = [cohort_document(row) for row in found.items]
@@ -41,7 +41,7 @@ def list_cohorts(request: Request, session: ReadSession, principal: PageReader, 
 
 
 @router.get("/cohorts/{cohort_id}")
-def show_cohort(request: Request, cohort_id: str, session: ReadSession, principal: PageReader) -> Response:
+def show_cohort(request: Request, cohort_id: str, principal: PageReader, session: ReadSession) -> Response:
     """Show a cohort, its searches, and the form for another one."""
     return _cohort_page(request, session, principal.owner_id, cohort_id, SentForm())
 
@@ -109,7 +109,7 @@ def _cohort_page(
 
 
 @router.get("/cohorts/{cohort_id}/delete")
-def ask_to_delete(request: Request, cohort_id: str, session: ReadSession, principal: PageWriter) -> Response:
+def ask_to_delete(request: Request, cohort_id: str, principal: PageWriter, session: ReadSession) -> Response:
     """Ask whether a cohort is to be deleted, with or without its models."""
     row = CohortRepository(session).get(principal.owner_id, cohort_id)
     _ = translate(request)

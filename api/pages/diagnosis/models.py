@@ -36,7 +36,7 @@ _MAX_CATALOGUES = 100  # offered to a new session
 
 
 @router.get(_LIST)
-def list_models(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+def list_models(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List diagnosis models, newest first, or those whose name contains a text."""
     found = DiagnosisModelRepository(session).find(
         principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor
@@ -106,7 +106,7 @@ def _say(fault: Fault) -> str:
 
 
 @router.get("/diagnosis/{model_id}")
-def show_model(request: Request, model_id: str, session: ReadSession, principal: PageReader) -> Response:
+def show_model(request: Request, model_id: str, principal: PageReader, session: ReadSession) -> Response:
     """Show a model and its sessions."""
     return model_page(request, session, principal, model_id)
 
@@ -135,7 +135,7 @@ def _sessions(session: Session, owner_id: str, model_id: str) -> list[Any]:
 
 
 @router.get("/diagnosis/{model_id}/delete")
-def ask_to_delete(request: Request, model_id: str, session: ReadSession, principal: PageWriter) -> Response:
+def ask_to_delete(request: Request, model_id: str, principal: PageWriter, session: ReadSession) -> Response:
     """Ask whether a model is to be deleted."""
     row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
     _ = translate(request)

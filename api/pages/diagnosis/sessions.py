@@ -148,8 +148,8 @@ def undo_answer(
     session_id: str,
     context: ContextDependency,
     _turn: Turn,
-    session: WriteSession,
     principal: PageWriter,
+    session: WriteSession,
     number: Annotated[int, Form(ge=1)],
 ) -> Response:
     """Take the last answer back. A second press of the button changes nothing."""
@@ -160,7 +160,7 @@ def undo_answer(
 
 
 @router.get("/diagnosis/sessions/{session_id}/delete")
-def ask_to_delete(request: Request, session_id: str, session: ReadSession, principal: PageWriter) -> Response:
+def ask_to_delete(request: Request, session_id: str, principal: PageWriter, session: ReadSession) -> Response:
     """Ask whether a session is to be deleted."""
     DiagnosisSessionRepository(session).get(principal.owner_id, session_id)
     _ = translate(request)
@@ -175,7 +175,7 @@ def ask_to_delete(request: Request, session_id: str, session: ReadSession, princ
 
 
 @router.post("/diagnosis/sessions/{session_id}/delete")
-def delete_session(session_id: str, session: WriteSession, principal: PageWriter) -> Response:
+def delete_session(session_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Delete a session and its answers."""
     sessions = DiagnosisSessionRepository(session)
     model_id = sessions.get(principal.owner_id, session_id).model_id

@@ -49,7 +49,7 @@ _CATALOGUES_SHOWN = 100
 
 
 @router.get("/models")
-def list_models(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+def list_models(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List models, newest first, or those of cohorts whose name contains a text."""
     found = ModelRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
     names = {row.id: _name(session, principal.owner_id, row) for row in found.items}
@@ -58,7 +58,7 @@ def list_models(request: Request, session: ReadSession, principal: PageReader, a
 
 
 @router.get("/models/{model_id}")
-def show_model(request: Request, model_id: str, session: ReadSession, principal: PageReader) -> Response:
+def show_model(request: Request, model_id: str, principal: PageReader, session: ReadSession) -> Response:
     """Show what a model predicts, for whom, and how good it is."""
     values = _load(session, principal.owner_id, model_id)
     page = ValidationRepository(session).load_page(principal.owner_id, model_id)
@@ -191,7 +191,7 @@ def validate(
 
 @router.get("/models/{model_id}/validations/{validation_id}")
 def show_validation(
-    request: Request, model_id: str, validation_id: str, session: ReadSession, principal: PageReader
+    request: Request, model_id: str, validation_id: str, principal: PageReader, session: ReadSession
 ) -> Response:
     """Show how a model does in other patients."""
     values = _load(session, principal.owner_id, model_id)
@@ -216,8 +216,8 @@ def compare(  # noqa: PLR0917  the dependencies of a page
     model_id: str,
     context: ContextDependency,
     _turn: Turn,
-    session: ReadSession,
     principal: PageWriter,
+    session: ReadSession,
     other: str,
     cohort: str,
 ) -> Response:
@@ -238,7 +238,7 @@ def compare(  # noqa: PLR0917  the dependencies of a page
 
 
 @router.get("/models/{model_id}/delete")
-def ask_to_delete(request: Request, model_id: str, session: ReadSession, principal: PageWriter) -> Response:
+def ask_to_delete(request: Request, model_id: str, principal: PageWriter, session: ReadSession) -> Response:
     """Ask whether a model is to be deleted."""
     row = ModelRepository(session).get(principal.owner_id, model_id)
     _ = translate(request)

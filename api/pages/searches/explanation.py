@@ -63,7 +63,7 @@ class CurvePlot:
 
 @router.get("/searches/{search_id}/explanation")
 def show_explanation(
-    request: Request, search_id: str, session: ReadSession, principal: PageReader, horizon: int = -1
+    request: Request, search_id: str, principal: PageReader, session: ReadSession, horizon: int = -1
 ) -> Response:
     """Show the explanation, or how far it is; htmx gets the part that changes."""
     row = SearchRepository(session).get(principal.owner_id, search_id)

@@ -18,7 +18,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/searches")
-def list_searches(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+def list_searches(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List searches, newest first, or those on cohorts whose name contains a text."""
     found = SearchRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
     documents = search_documents(session, found.items)
@@ -29,7 +29,7 @@ def list_searches(request: Request, session: ReadSession, principal: PageReader,
 
 
 @router.get("/searches/{search_id}/delete")
-def ask_to_delete(request: Request, search_id: str, session: ReadSession, principal: PageWriter) -> Response:
+def ask_to_delete(request: Request, search_id: str, principal: PageWriter, session: ReadSession) -> Response:
     """Ask whether a search is to be deleted."""
     row = SearchRepository(session).get(principal.owner_id, search_id)
     cohort = CohortRepository(session).get(principal.owner_id, row.cohort_id)
@@ -46,7 +46,7 @@ def ask_to_delete(request: Request, search_id: str, session: ReadSession, princi
 
 
 @router.post("/searches/{search_id}/delete")
-def delete_search(search_id: str, session: WriteSession, principal: PageWriter) -> Response:
+def delete_search(search_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Delete a search; its model stays."""
     SearchRepository(session).delete(principal.owner_id, search_id)
     return RedirectResponse("/searches", status_code=HTTPStatus.SEE_OTHER)

@@ -31,7 +31,7 @@ _LOWER_IS_BETTER = frozenset({"brier", "log_loss"})  # of the measures of a gain
 
 
 @router.get("/searches/{search_id}")
-def show_search(request: Request, search_id: str, session: ReadSession, principal: PageReader) -> Response:
+def show_search(request: Request, search_id: str, principal: PageReader, session: ReadSession) -> Response:
     """Show a search that runs, or the result of one that has ended."""
     values = _load(session, principal.owner_id, search_id)
     if values["search"].finished_at is None:
@@ -57,7 +57,7 @@ def show_search(request: Request, search_id: str, session: ReadSession, principa
 
 
 @router.get("/searches/{search_id}/progress")
-def show_progress(request: Request, search_id: str, session: ReadSession, principal: PageReader) -> Response:
+def show_progress(request: Request, search_id: str, principal: PageReader, session: ReadSession) -> Response:
     """Return the part of the page that changes while a search runs; the browser loads the page anew at its end."""
     values = _load(session, principal.owner_id, search_id)
     response = render(request, "searches/progress.html", **values)
@@ -67,7 +67,7 @@ def show_progress(request: Request, search_id: str, session: ReadSession, princi
 
 
 @router.post("/searches/{search_id}/stop")
-def stop_search(search_id: str, session: WriteSession, principal: PageWriter) -> Response:
+def stop_search(search_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Let a search end now with what it has found."""
     SearchRepository(session).request_cancel(principal.owner_id, search_id)
     return RedirectResponse(f"/searches/{search_id}", status_code=303)

@@ -24,7 +24,7 @@ _SETTINGS = "/settings"
 
 
 @router.get(_SETTINGS)
-def show_settings(request: Request, session: ReadSession, current: CurrentSession) -> Response:
+def show_settings(request: Request, current: CurrentSession, session: ReadSession) -> Response:
     """Show keys, sessions and language."""
     return _settings(request, session, current)
 
@@ -51,9 +51,9 @@ def _settings(request: Request, session: ReadSession, current: PageSession, new_
 @router.post("/settings/keys", max_body_size=SMALL_FORM)
 def create_key(
     request: Request,
-    session: WriteSession,
     current: CurrentSession,
     principal: PageAdmin,
+    session: WriteSession,
     scopes: Annotated[list[str] | None, Form()] = None,
     days: Annotated[str, Form()] = "90",
 ) -> Response:
@@ -64,7 +64,7 @@ def create_key(
 
 
 @router.get("/settings/keys/{key_id}/revocation")
-def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal: PageAdmin) -> Response:
+def ask_to_revoke(request: Request, key_id: str, principal: PageAdmin, session: ReadSession) -> Response:
     """Ask whether a key shall end, or a person be blocked."""
     row = KeyRepository(session).get(principal.owner_id, key_id)
     _ = translate(request)
@@ -85,7 +85,7 @@ def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal
 
 
 @router.post("/settings/keys/{key_id}/revocation")
-def revoke_key(key_id: str, session: WriteSession, current: CurrentSession, principal: PageAdmin) -> Response:
+def revoke_key(key_id: str, current: CurrentSession, principal: PageAdmin, session: WriteSession) -> Response:
     """Revoke a key of the owner, or block one of her people."""
     _require_keys(current)
     service.revoke_key(session, principal, key_id)
@@ -93,7 +93,7 @@ def revoke_key(key_id: str, session: WriteSession, current: CurrentSession, prin
 
 
 @router.post("/settings/sessions/{session_id}/end")
-def end_session(session_id: str, session: WriteSession, principal: PageReader) -> Response:
+def end_session(session_id: str, principal: PageReader, session: WriteSession) -> Response:
     """End a session of the same key or person; an administrator ends any of the owner's."""
     service.end_session(session, principal, session_id)
     return _back()
@@ -102,8 +102,8 @@ def end_session(session_id: str, session: WriteSession, principal: PageReader) -
 @router.get("/audit")
 def show_audit(
     request: Request,
-    session: ReadSession,
     principal: PageReader,
+    session: ReadSession,
     day: Annotated[str, Query()] = "",
     action: Annotated[str, Query(max_length=200)] = "",
     before: Annotated[int | None, Query(ge=1, lt=2**62)] = None,

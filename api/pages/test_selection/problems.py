@@ -52,7 +52,7 @@ _Sent = Annotated[SentForm, Depends(_receive)]
 
 
 @router.get(LIST)
-def list_problems(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+def list_problems(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List problems, newest first, or those whose name contains a text."""
     found = SelectionProblemRepository(session).find(
         principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor
@@ -137,7 +137,7 @@ def _form(
 
 @router.get("/test-selection/{problem_id}")
 def show_problem(
-    request: Request, problem_id: str, context: ContextDependency, session: ReadSession, principal: PageReader
+    request: Request, problem_id: str, context: ContextDependency, principal: PageReader, session: ReadSession
 ) -> Response:
     """Show a problem, the evidence so far, and its latest rounds."""
     return problem_page(request, context, session, principal, problem_id)
@@ -168,7 +168,7 @@ def problem_page(
 
 
 @router.get("/test-selection/{problem_id}/delete")
-def ask_to_delete(request: Request, problem_id: str, session: ReadSession, principal: PageWriter) -> Response:
+def ask_to_delete(request: Request, problem_id: str, principal: PageWriter, session: ReadSession) -> Response:
     """Ask whether a problem is to be deleted."""
     row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
     _ = translate(request)

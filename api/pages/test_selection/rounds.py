@@ -136,7 +136,7 @@ def give_feedback(
 
 @router.get(_ROUND + "/delete")
 def ask_to_delete(
-    request: Request, problem_id: str, round_id: str, session: ReadSession, principal: PageWriter
+    request: Request, problem_id: str, round_id: str, principal: PageWriter, session: ReadSession
 ) -> Response:
     """Ask whether an open round is to be deleted."""
     row = SelectionRoundRepository(session).of(principal.owner_id, problem_id, round_id)
@@ -152,7 +152,7 @@ def ask_to_delete(
 
 
 @router.post(_ROUND + "/delete")
-def delete_round(problem_id: str, round_id: str, session: WriteSession, principal: PageWriter) -> Response:
+def delete_round(problem_id: str, round_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Delete an open round; a closed one stays."""
     SelectionRoundRepository(session).delete(principal.owner_id, problem_id, round_id)
     return RedirectResponse(f"{LIST}/{problem_id}", status_code=HTTPStatus.SEE_OTHER)

@@ -57,7 +57,7 @@ def create_frontier(
     responses=problems(404, 422),
 )
 def list_frontiers(
-    search_id: str, session: ReadSession, principal: Reader, page: PageParameters
+    search_id: str, principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[FrontierDocument]:
     """List the frontiers, oldest first, without their results."""
     frontiers = FrontierRepository(session)
@@ -67,7 +67,7 @@ def list_frontiers(
 
 
 @router.get("/{frontier_id}", operation_id="get_test_frontier", summary="Get a frontier", responses=problems(404))
-def get_frontier(search_id: str, frontier_id: str, session: ReadSession, principal: Reader) -> FrontierDocument:
+def get_frontier(search_id: str, frontier_id: str, principal: Reader, session: ReadSession) -> FrontierDocument:
     """Return the progress and, once the job is finished, all evaluated groups."""
     frontiers = FrontierRepository(session)
     row = frontiers.of(principal.owner_id, search_id, frontier_id)
@@ -81,7 +81,7 @@ def get_frontier(search_id: str, frontier_id: str, session: ReadSession, princip
     status_code=204,
     responses=problems(404),
 )
-def delete_frontier(search_id: str, frontier_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_frontier(search_id: str, frontier_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete the frontier. A running job is abandoned."""
     FrontierRepository(session).delete(principal.owner_id, search_id, frontier_id)
 

@@ -63,7 +63,7 @@ def create_problem(
 @router.get(
     "", operation_id="list_test_selection_problems", summary="List problems, oldest first", responses=problems(422)
 )
-def list_problems(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[ProblemSummary]:
+def list_problems(principal: Reader, session: ReadSession, page: PageParameters) -> ListDocument[ProblemSummary]:
     """List the problems of the key's owner. Get a single problem for its arms."""
     found = SelectionProblemRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = service.problem_summaries(session, found.items)
@@ -77,7 +77,7 @@ def list_problems(session: ReadSession, principal: Reader, page: PageParameters)
     responses=problems(404),
 )
 def get_problem(
-    problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader
+    problem_id: str, context: ContextDependency, principal: Reader, session: ReadSession
 ) -> ProblemDocument:
     """Return how often each arm was chosen, how often arms disagree, and the evidence for weak dominance."""
     row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
@@ -91,7 +91,7 @@ def get_problem(
     responses=problems(404, 422),
 )
 def list_disagreements(
-    problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader, page: PageParameters
+    problem_id: str, context: ContextDependency, principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[DisagreementDocument]:
     """List how often the arms of each pair disagree. Ten tests as subsets have half a million pairs."""
     row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)

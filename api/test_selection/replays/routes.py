@@ -65,7 +65,7 @@ def create_replay(
     responses=problems(404, 422),
 )
 def list_replays(
-    problem_id: str, session: ReadSession, principal: Reader, page: PageParameters
+    problem_id: str, principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[ReplayDocument]:
     """List the replays that were queued as jobs, without their results."""
     replays = SelectionReplayRepository(session)
@@ -75,7 +75,7 @@ def list_replays(
 
 
 @router.get("/{replay_id}", operation_id="get_test_selection_replay", summary="Get a replay", responses=problems(404))
-def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal: Reader) -> ReplayDocument:
+def get_replay(problem_id: str, replay_id: str, principal: Reader, session: ReadSession) -> ReplayDocument:
     """Return the progress and, once the job is finished, the result."""
     replays = SelectionReplayRepository(session)
     row = replays.of(principal.owner_id, problem_id, replay_id)

@@ -51,7 +51,7 @@ def open_round(problem_id: str, context: ContextDependency, principal: Writer, o
     responses=problems(404, 422),
 )
 def list_rounds(
-    problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader, page: PageParameters
+    problem_id: str, context: ContextDependency, principal: Reader, session: ReadSession, page: PageParameters
 ) -> ListDocument[RoundDocument]:
     """List the rounds of a problem, open and closed."""
     rounds = SelectionRoundRepository(session)
@@ -63,7 +63,7 @@ def list_rounds(
 
 @router.get("/{round_id}", operation_id="get_test_selection_round", summary="Get a round", responses=problems(404))
 def get_round(
-    problem_id: str, round_id: str, session: ReadSession, context: ContextDependency, principal: Reader
+    problem_id: str, round_id: str, context: ContextDependency, principal: Reader, session: ReadSession
 ) -> RoundDocument:
     """Return the next test to order, the measurements and, once the round is closed, the prediction."""
     problem = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
@@ -78,7 +78,7 @@ def get_round(
     status_code=204,
     responses=problems(404, 409),
 )
-def delete_round(problem_id: str, round_id: str, session: WriteSession, principal: Writer) -> None:
+def delete_round(problem_id: str, round_id: str, principal: Writer, session: WriteSession) -> None:
     """Delete a round without feedback. Its number is not used again. A closed round cannot be deleted."""
     SelectionRoundRepository(session).delete(principal.owner_id, problem_id, round_id)
 
