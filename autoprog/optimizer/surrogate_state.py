@@ -50,11 +50,14 @@ class SurrogateState:
         points = encoding.encode([e.configuration for e in observations.evaluations])
         trend = PriorMean(encoding, offsets or {}, points, observations.y)
         y = observations.y - trend.at(points)
+        # An upgrade may have changed the algorithms; their labels then say nothing, and the chain begins anew.
+        state = state if state and len(state["labels"]) == encoding.n_algorithms else {}
+        M = _count_subspaces(options.subspaces, state)
         knows_families = options.family_strength > 0 and options.decompositions == "learnt"
-        homes = family_labels(encoding.algorithms, options.subspaces) if knows_families else None
+        homes = family_labels(encoding.algorithms, M) if knows_families else None
         stage_of = np.array([STAGES.index(a.stage) for a in encoding.algorithms])
         groups = np.unique(stage_of, return_inverse=True)[1] if options.counts == "stage" else None
-        prior = DecompositionPrior(options.subspaces, options.concentration, homes, options.family_strength, groups)
+        prior = DecompositionPrior(M, options.concentration, homes, options.family_strength, groups)
         centres = KernelParameters(
             options.variance, options.length, observations.noise, similarity=options.similarity, gated=options.gated
         )
@@ -72,12 +75,12 @@ class SurrogateState:
             encoding.owner,
             options.similarity,
             stages=stage_of if options.effects else None,
-            ungated=None if options.gated else options.subspaces,
+            ungated=None if options.gated else M,
         )
         model = MarginalLikelihood(points, y, kernel, centres)
         parameters = fit_parameters(model, start)
 
-        M, owner = options.subspaces, encoding.owner
+        owner = encoding.owner
         likelihood = LabelLikelihood(points, y, labels, M, owner=owner, parameters=parameters)
         former = Surrogate(points, y, best, M, owner=owner, parameters=parameters)
         chain = GibbsChain(likelihood, labels, prior, rng)
@@ -106,8 +109,18 @@ class SurrogateState:
     def state(self) -> dict[str, Any]:
         """The input of the next batch, as JSON."""
         return {
+            "subspaces": self.prior.subspaces,
             "labels": self.chain.labels.tolist(),
             "best": self.chain.best.tolist(),
             "samples": [sample.tolist() for sample in self.samples],
             "parameters": {**asdict(self.parameters), "effects": list(self.parameters.effects)},
         }
+
+
+def _count_subspaces(least: int, state: Mapping[str, Any]) -> int:
+    """M: `least`, or more where a continued search inherits labels from a start that taught a larger M."""
+    if not state:
+        return least
+    # States of earlier versions hold no M.
+    largest = max(max(labels) for labels in (state["labels"], state["best"], *state["samples"]))
+    return max(least, int(state.get("subspaces", 0)), 1 + int(largest))

@@ -284,6 +284,25 @@ def test_what_is_not_learnt_is_not_concluded_either(decompositions: str) -> None
         assert together[~np.eye(len(together), dtype=bool)].max() < 0.8
 
 
+def test_a_state_with_more_subspaces_goes_on_and_one_of_other_algorithms_begins_anew() -> None:
+    """With fewer subspaces in the options, and after an upgrade that adds algorithms to the space."""
+    space = toy_space(((0,), (0,), (1, 1, 1, 1), (0,)))
+    more = make_optimizer(space, SHAPE, OptimizerOptions(subspaces=5, family_strength=0.0))
+    proposals = search(more, space, 6)
+    history, state = evaluated(proposals, space), dict(proposals[-1].state)
+    state["samples"] = [[4] * len(state["labels"])]
+    fewer = make_optimizer(space, SHAPE, OptimizerOptions(subspaces=2, family_strength=0.0))
+    earlier = {name: value for name, value in state.items() if name != "subspaces"}
+    for inherited in (state, earlier):
+        posterior = fewer.posterior(history, np.random.default_rng(0), inherited)
+        assert len(posterior.decompositions) == 20
+        assert fewer.propose(history, 6, 2, np.random.default_rng(0), inherited).state["subspaces"] == 5
+    other = make_optimizer(toy_space(((0,), (0,), (1, 1, 1, 1, 1), (0,))), SHAPE, OptimizerOptions(subspaces=2))
+    inherited, anew = (other.propose(history, 6, 2, np.random.default_rng(0), s) for s in (state, {}))
+    assert inherited == anew
+    assert inherited.state["subspaces"] == 2
+
+
 def test_a_cancelled_evaluation_is_not_proposed_again() -> None:
     space = toy_space(((0,), (0,), (0, 0), (0, 0)))
     optimizer = make_optimizer(space, SHAPE, OptimizerOptions(subspaces=2))

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from autoprog.search import planning
+from autoprog.optimizer import OptimizerOptions, Start
+from autoprog.search import planning, warm_start
 from autoprog.search.clock import MAX_REFITS, MORE_REFITS, Clock
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import SearchRepository
+from autoprog.storage.tables import ProposalRow
 from autoprog.work import CallStatus
 from tests.cohorts import cleveland_cohort
 from tests.search.bench import Bench
@@ -94,6 +97,23 @@ def test_without_evaluations_the_time_is_for_the_intervals(bench: ContinuedBench
         assert ensemble is not None
         refits.append(ensemble["instability"]["n_refits"])
     assert refits == [MAX_REFITS, MORE_REFITS]
+
+
+def test_without_proposals_it_concludes_on_as_many_subspaces_as_earlier_cohorts_taught(
+    bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It inherits the labels but not the start that taught their number."""
+    monkeypatch.setattr(warm_start, "_load_start", lambda *_: Start(constants={"subspaces": 10}, n_cohorts=5))
+    search_id = bench.queue(**budget(24), opening=False, optimizer={"family_strength": 0.0})
+    bench.runner(InlineDispatcher()).run_one()
+    with bench.database.session() as session:
+        rows = session.scalars(select(ProposalRow).where(ProposalRow.search_id == search_id).order_by(ProposalRow.batch))
+        state = list(rows)[-1].document["state"]
+    assert max(max(labels) for labels in (state["best"], *state["samples"])) >= OptimizerOptions().subspaces
+    again = bench.go_on(search_id, 24)
+    bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(again)
+    assert search.status == "succeeded", search.error
 
 
 def test_a_large_cohort_is_explored_further(bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch) -> None:
