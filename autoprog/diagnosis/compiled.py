@@ -98,7 +98,7 @@ class CompiledSplitter:
         self._n_queries = model.n_queries
         uniform = model.has_uniform_prior or counts_objects(model)
         self._give("target", np.ascontiguousarray(model.target_of))
-        costs = relative_costs(model)
+        costs = relative_costs(model.costs)
         self._give("costs", costs)
         self._give("by_cost", None if costs is None else np.argsort(costs, kind="stable").astype(np.int64))
         self._give("keys", tie_keys(model) if keys is None else keys)

@@ -41,7 +41,7 @@ typedef struct {
     const double *weights;    /* (M,); NULL where all are 1 */
     const double *powers;     /* (M,) weight ** alpha for EXPONENTIAL_BOUND */
     const double *table;      /* (M + 1,) of a count c: c log2 c, or c ** alpha */
-    const double *costs;      /* (N,) in multiples of the least; NULL where all are equal */
+    const double *costs;      /* (N,) in multiples of the largest; NULL where all are equal */
     const int64_t *by_cost;   /* (N,) queries by ascending cost, equal ones by index; NULL without costs */
     const uint64_t *keys;     /* (M,) for random ties; NULL takes the first */
     const uint8_t *barred;    /* (N,) queries that cannot be asked; NULL for none */
@@ -466,7 +466,8 @@ INLINE double add_weighed(const Model *model, const Memory *memory, const int64_
     return whole;
 }
 
-/* The value of each lane from its sums, the least best; the most by which equal values differ. */
+/* The value of each lane from its sums, the least best: minus its gain where costs differ. The most by which equal values
+   differ; gains within it of 0 are 0. */
 INLINE double score(const Model *model, const Memory *memory, int64_t lanes, int64_t m, double mass, double whole)
 {
     double *restrict value = memory->value, *restrict right = memory->right, *restrict left = memory->left;
@@ -505,6 +506,8 @@ INLINE double score(const Model *model, const Memory *memory, int64_t lanes, int
         tolerance = model->costs ? rounding / model->log_base : rounding;
         if (tolerance < TIE) tolerance = TIE;
     }
+    if (model->costs)
+        for (int64_t q = 0; q < lanes; q++) value[q] = value[q] < -tolerance ? value[q] : 0.0;
     for (int64_t q = 0; q < lanes; q++) value[q] = (right[q] > 0.0) & (left[q] > 0.0) ? value[q] : UNUSABLE;
     return tolerance;
 }
@@ -538,9 +541,6 @@ INLINE double values_of(const Model *model, const Memory *memory, const int64_t 
         }
     }
     const double tolerance = score(model, memory, lanes, m, mass, whole);
-    if (model->costs)
-        for (int64_t q = 0; q < model->N; q++)
-            if (value[q] < UNUSABLE) value[q] /= model->costs[q];
     for (int64_t q = model->N; q < lanes; q++) value[q] = UNUSABLE;
     if (model->barred)
         for (int64_t q = 0; q < model->N; q++)
@@ -565,20 +565,37 @@ static uint64_t mixed(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The query of the least value; -1 where none can be asked. */
+/* Whether a value at a cost is as good as the least value per cost. */
+INLINE int is_as_good(double value, double cost, double least, double tolerance)
+{
+    return value <= least * cost + tolerance && (value < 0.0 || least >= 0.0);
+}
+
+/* Leave the cheapest of the queries with the least value per cost, at 0, and no other; 0 where none can be asked. */
+INLINE int leave_cheapest(const Model *model, const Memory *memory, double tolerance)
+{
+    const double *restrict costs = model->costs;
+    double *restrict value = memory->value, *restrict rate = memory->first;
+    for (int64_t q = 0; q < model->N; q++) rate[q] = value[q] < UNUSABLE ? value[q] / costs[q] : UNUSABLE;
+    for (int64_t q = model->N; q < memory->lanes; q++) rate[q] = UNUSABLE;
+    const double least = least_of(rate, memory->lanes);
+    if (least >= UNUSABLE) return 0;
+    double cheapest = UNUSABLE;
+    for (int64_t q = 0; q < model->N; q++)
+        if (is_as_good(value[q], costs[q], least, tolerance) && costs[q] < cheapest) cheapest = costs[q];
+    for (int64_t q = 0; q < model->N; q++)
+        value[q] = costs[q] <= cheapest && is_as_good(value[q], costs[q], least, tolerance) ? 0.0 : UNUSABLE;
+    return 1;
+}
+
+/* The query of the least value, or value per cost; -1 where none can be asked. */
 INLINE int64_t best_of(const Model *model, const Memory *memory, const int64_t *objects, int64_t m, double tolerance)
 {
     double *restrict value = memory->value;
-    double least = least_of(value, memory->lanes);
+    if (model->costs && !leave_cheapest(model, memory, tolerance)) return -1;
+    const double least = least_of(value, memory->lanes);
     if (least >= UNUSABLE) return -1;
     const double bound = least + tolerance;
-    if (model->costs) {
-        double cheapest = UNUSABLE * UNUSABLE; /* infinity: so much a query may cost beside the least */
-        for (int64_t q = 0; q < model->N; q++)
-            if (value[q] <= bound && model->costs[q] < cheapest) cheapest = model->costs[q];
-        for (int64_t q = 0; q < model->N; q++)
-            if (model->costs[q] > cheapest) value[q] = UNUSABLE;
-    }
     uint64_t passed = 0;
     if (model->keys) {
         uint64_t sum = 0, tied = 0;
@@ -671,7 +688,7 @@ INLINE int64_t best_division(const Model *model, const Memory *memory, const int
     }
 }
 
-/* The value per cost of a query at a node of at most eight objects, from those of the divisions. */
+/* The value of a query at a node of at most eight objects, from those of the divisions. */
 INLINE double value_of_division(
     const Model *model, const Memory *memory, const uint8_t *const *row, int64_t m, int64_t q)
 {
@@ -680,8 +697,7 @@ INLINE double value_of_division(
     if (!(((const uint8_t *)memory->open)[byte] >> bit & 1)) return UNUSABLE;
     int64_t p = 0;
     for (int64_t k = 1; k < m; k++) p |= (int64_t)((row[k][byte] ^ row[0][byte]) >> bit & 1) << k;
-    const double value = memory->value[p];
-    return value < UNUSABLE ? value / model->costs[q] : UNUSABLE;
+    return memory->value[p];
 }
 
 /* The best query per cost at a node of at most eight objects: the cheapest are looked at first, until no dearer one can
@@ -697,13 +713,15 @@ INLINE int64_t cheapest_division(const Model *model, const Memory *memory, const
     int64_t seen = 0;
     for (; seen < model->N; seen++) {
         const int64_t q = model->by_cost[seen];
-        if (least < UNUSABLE && lowest / model->costs[q] > least + tolerance) break;
+        if (least < UNUSABLE && lowest / model->costs[q] >= least) break;
         const double value = value_of_division(model, memory, row, m, q);
-        if (value < least) least = value;
+        if (value < UNUSABLE && value / model->costs[q] < least) least = value / model->costs[q];
     }
     if (least >= UNUSABLE) return -1;
-    for (int64_t i = 0; i < seen; i++)
-        if (value_of_division(model, memory, row, m, model->by_cost[i]) <= least + tolerance) return model->by_cost[i];
+    for (int64_t i = 0; i < seen; i++) {
+        const int64_t q = model->by_cost[i];
+        if (is_as_good(value_of_division(model, memory, row, m, q), model->costs[q], least, tolerance)) return q;
+    }
     return -1;
 }
 

@@ -51,7 +51,7 @@ from autoprog.diagnosis.building import (
 from autoprog.diagnosis.entropy import Bounds, distinguishable, entropy_bounds
 from autoprog.diagnosis.model import mixed_classes
 from autoprog.diagnosis.responses import sums_by_code
-from autoprog.diagnosis.scores import NEAR_ONE, TIE
+from autoprog.diagnosis.scores import NEAR_ONE, TIE, cheapest_of_best, relative_costs
 from autoprog.errors import Fault, InvalidInputError
 
 _Floats = NDArray[np.float64]
@@ -325,21 +325,22 @@ def _batches(sizes: _Ints, queries: int) -> Iterator[slice]:
 def _chosen(model: MultiwayModel, order: _Ints, start: _Ints, stop: _Ints, barred: Sequence[int] = ()) -> _Ints:
     """Query to ask at each node; -1 where none splits it."""
     query = np.full(len(start), -1)
+    costs = relative_costs(model.costs)
     for part in _batches(stop - start, len(model.queries)):
         places, node = _places(start[part], stop[part])
-        value, usable = _values(model, order[places], node)
+        score, gain, usable = _values(model, order[places], node)
         usable[:, list(barred)] = False
-        value = np.where(usable, value, np.inf)
-        if (model.costs != model.costs[0]).any():
-            tied = value <= value.min(axis=1, keepdims=True) + TIE
-            value = np.where(tied & usable, model.costs, np.inf)  # the cheapest of those with equal gain per cost
-        best = (value <= value.min(axis=1, keepdims=True) + TIE).argmax(axis=1)
-        query[part] = np.where(usable.any(axis=1), best, -1)
+        if costs is None:
+            score = np.where(usable, score, np.inf)
+            best = score <= score.min(axis=1, keepdims=True) + TIE
+        else:
+            best = cheapest_of_best(gain, costs, usable, TIE)
+        query[part] = np.where(usable.any(axis=1), best.argmax(axis=1), -1)
     return query
 
 
-def _values(model: MultiwayModel, objects: _Ints, node: _Ints) -> tuple[_Floats, NDArray[np.bool_]]:
-    """Value of each query at each node (smaller is better) and whether it splits it; objects by node and target."""
+def _values(model: MultiwayModel, objects: _Ints, node: _Ints) -> tuple[_Floats, _Floats, NDArray[np.bool_]]:
+    """Score and gain of each query at each node, and whether it splits it; objects by node and target."""
     R, w = model.responses[objects], model.weights[objects][:, None]
     target = model.group_of[objects]
     segment = np.flatnonzero((np.diff(node, prepend=-1) != 0) | (np.diff(target, prepend=-1) != 0))
@@ -350,7 +351,6 @@ def _values(model: MultiwayModel, objects: _Ints, node: _Ints) -> tuple[_Floats,
     of_target = np.add.reduceat(w, segment, axis=0)
     mass = np.add.reduceat(w, begins, axis=0)
     children = [np.add.reduceat(part, first, axis=0) for part in by_answer]
-    relative = model.costs / model.costs.min() if (model.costs != model.costs[0]).any() else None
     if model.base - 1.0 >= NEAR_ONE:
         alpha = 1.0 / (1.0 + math.log2(model.base))
         with np.errstate(divide="ignore"):
@@ -366,7 +366,7 @@ def _values(model: MultiwayModel, objects: _Ints, node: _Ints) -> tuple[_Floats,
     else:
         share = np.array(children) / mass
         score, gain = share.max(axis=0), 1.0 - (share**2).sum(axis=0)
-    return (score if relative is None else -np.maximum(gain, 0.0) / relative), usable
+    return score, gain, usable
 
 
 def _entropy(mass: _Floats, parts: Sequence[_Floats]) -> _Floats:

@@ -33,7 +33,9 @@ The choice of the query at a node: the best of those that split it, and the rule
 Only queries with objects on both sides may be asked. Where no query is informative, as with exclusive or, one that
 leaves everything on one side scores as well as any, and asking it would never end.
 
-Queries that cost different amounts are compared by gain per cost. For GBS, which identifies objects, this is the
+Queries that cost different amounts are compared by gain per cost; a gain within rounding of 0 counts as 0. A query is
+as good as the best if its gain differs by rounding alone from what the best rate gives at its cost. An absolute
+tolerance of rates would make all queries equal beside one that costs almost nothing. For GBS, which identifies objects, this is the
 cost-sensitive greedy rule, whose expected cost is within a factor of order ln(1 / min_i pi_i) of the least. For the
 others no such factor is known, and there are models on which greedy rules for groups do badly.
 
@@ -62,7 +64,7 @@ from autoprog.diagnosis.nodes import Nodes
 _Floats = NDArray[np.float64]
 
 TIE = 1e-12
-"""Scores that differ by at most this are equal."""
+"""Scores, and gains, that differ by at most this are equal."""
 
 NEAR_ONE = 1e-6
 """With a base below 1 + this the scores of lambda-GBS differ by rounding only: their limits GBS and GGBS are used."""
@@ -176,10 +178,24 @@ def _log(mass: _Floats) -> _Floats:
 _Ints = NDArray[np.int64]
 
 
-def relative_costs(model: DiagnosisModel) -> _Floats | None:
-    """Costs in multiples of the least, shape (N,), so that no gain per cost overflows; None where all are equal."""
-    with np.errstate(over="ignore"):
-        return model.costs / model.costs.min() if model.has_costs else None
+# Least relative cost, so that no gain per cost overflows.
+_MIN_RELATIVE_COST = 1e-290
+
+
+def relative_costs(costs: _Floats) -> _Floats | None:
+    """Costs in multiples of the largest, shape (N,), in (0, 1]; None where all are equal."""
+    return None if (costs == costs[0]).all() else np.maximum(costs / costs.max(), _MIN_RELATIVE_COST)
+
+
+def cheapest_of_best(
+    gain: _Floats, costs: _Floats, usable: NDArray[np.bool_], tolerance: float | _Floats
+) -> NDArray[np.bool_]:
+    """Mark the usable queries with the largest gain per cost, and of these the cheapest; one node a row."""
+    gain = np.where(gain > tolerance, gain, 0.0)
+    best = np.where(usable, gain / costs, 0.0).max(axis=1, keepdims=True)
+    tied = usable & (gain >= best * costs - tolerance) & ((gain > 0) | (best == 0))
+    cost = np.where(tied, costs, np.inf)
+    return tied & (cost <= cost.min(axis=1, keepdims=True))
 
 
 def tie_keys(model: DiagnosisModel) -> NDArray[np.uint64] | None:
@@ -194,7 +210,7 @@ class Chooser:
     """The rule by which a model chooses queries."""
 
     criterion: Criterion
-    costs: _Floats | None  # in multiples of the least, shape (N,); None where all are equal
+    costs: _Floats | None  # `relative_costs`, shape (N,); None where all are equal
     # Random numbers of the objects, shape (M,). Their sum over a node identifies its set of objects, so that the same
     # set draws the same query wherever it occurs. None: ties take the lowest index.
     keys: NDArray[np.uint64] | None
@@ -202,7 +218,7 @@ class Chooser:
     @classmethod
     def of(cls, model: DiagnosisModel) -> Chooser:
         """Build the rule of a model."""
-        return cls(make_criterion(model), relative_costs(model), tie_keys(model))
+        return cls(make_criterion(model), relative_costs(model.costs), tie_keys(model))
 
     def choose(self, nodes: Nodes, objects: _Ints, starts: _Ints, barred: _Ints | None = None) -> _Ints:
         """Choose the query of each node (T_a and its start), shape (n,); -1 where none splits it."""
@@ -217,13 +233,7 @@ class Chooser:
     def _best(self, scored: Scored, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
         if self.costs is None:
             return _lowest(scored, usable)
-        rate = np.where(usable, scored.gain / self.costs, -np.inf)
-        best = rate.max(axis=1, keepdims=True)
-        tied = usable & (rate >= best - scored.gain_tolerance)
-        # of equal gains per cost, for example all 0, the cheapest
-        cost = np.where(tied, self.costs, np.inf)
-        cheapest: NDArray[np.bool_] = tied & (cost <= cost.min(axis=1, keepdims=True))
-        return cheapest
+        return cheapest_of_best(scored.gain, self.costs, usable, scored.gain_tolerance)
 
     @staticmethod
     def _drawn(tied: NDArray[np.bool_], keys: NDArray[np.uint64], objects: _Ints, starts: _Ints) -> _Ints:

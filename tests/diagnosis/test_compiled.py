@@ -83,7 +83,13 @@ def random_models(rng: np.random.Generator, n: int) -> Iterator[DiagnosisModel]:
         algorithm, base = CRITERIA[number % len(CRITERIA)]
         M, N, K = int(rng.integers(1, 150)), int(rng.choice(WIDTHS)), int(rng.choice([0, 2, 5, 30]))
         priors = (None, rng.dirichlet(np.ones(M)), rng.integers(1, 4, size=M).astype(float))
-        costs = (None, None, (0.5 + rng.random(N)).tolist(), rng.integers(1, 4, size=N).astype(float).tolist())
+        costs = (
+            None,
+            None,
+            (0.5 + rng.random(N)).tolist(),
+            rng.integers(1, 4, size=N).astype(float).tolist(),
+            (10.0 ** rng.integers(-13, 3, size=N)).tolist(),
+        )
         options = ModelOptions(
             algorithm,  # type: ignore[arg-type]
             base,  # type: ignore[arg-type]

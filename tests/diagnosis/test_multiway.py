@@ -108,6 +108,19 @@ def test_every_choice_is_the_best_of_those_that_split(K: int | None, priced: boo
             assert [tree.objects_of(child).tolist() for child in below.values()] == [s.tolist() for s in sides]
 
 
+@pytest.mark.parametrize(("grouped", "base"), [(False, 1.0), (True, 1.0), (False, 3.0)])
+def test_beside_a_near_free_query_the_others_are_compared_by_gain_per_cost(grouped: bool, base: float) -> None:
+    digits = [["last" if i == 8 else "no", "seventh" if i == 7 else "no", str(i // 3), str(i % 3)] for i in range(9)]
+    model = build_multiway_model(
+        digits,
+        groups=list("abcdefghi") if grouped else None,
+        costs=[1e-11, 100.0, 101.0, 101.0],
+        exponential_cost_base=base,
+    )
+    assert multiway_state(model, {}).next_query == model.queries[0]
+    assert multiway_state(model, {model.queries[0]: "no"}).next_query == model.queries[2]
+
+
 @pytest.mark.parametrize("K", [None, 3])
 @pytest.mark.parametrize("base", [1.5, 4.0])
 def test_the_theorems_hold_with_all_answers(K: int | None, base: float) -> None:

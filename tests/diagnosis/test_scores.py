@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from autoprog.diagnosis import DiagnosisModel, ModelOptions, build_model, grow_tree, with_options
 from autoprog.diagnosis.nodes import RowNodes
 from autoprog.diagnosis.scores import Chooser, make_criterion
+from autoprog.diagnosis.splitting import RowSplitter, make_splitter
 from tests.diagnosis.models import by_target, diversity, random_model, scored
 
 ALGORITHMS: tuple[tuple[str, float], ...] = (
@@ -149,6 +150,38 @@ def test_ties_take_the_lowest_index_or_a_seeded_draw() -> None:
         int(grow_tree(build_model(matrix, options=ModelOptions(ties="random", seed=seed))).query[0])
         for seed in range(5)
     ]
+
+
+def _beside_a_near_free_query() -> NDArray[np.int64]:
+    """Sixteen objects: two queries about one of them, and the four digits of its number."""
+    objects = np.arange(16)
+    return np.column_stack([objects == 15, objects == 14, *(objects >> k & 1 for k in range(4))]).astype(np.int64)
+
+
+@pytest.mark.parametrize("ties", ["first", "random"])
+@pytest.mark.parametrize(("algorithm", "base"), [*ALGORITHMS, ("lambda_gbs", "inf"), ("group_lambda_gbs", "inf")])
+def test_beside_a_near_free_query_the_others_are_compared_by_gain_per_cost(
+    algorithm: str, base: float | str, ties: str
+) -> None:
+    costs = [1e-11, 100.0, 101.0, 101.0, 101.0, 101.0]
+    options = ModelOptions(algorithm, base, ties=ties)  # type: ignore[arg-type]
+    model = build_model(_beside_a_near_free_query(), costs=costs, options=options)
+    everything, left = np.arange(16), np.arange(15)
+    for choose in (RowSplitter(model).choose, make_splitter(model).choose):
+        assert choose(everything, np.array([0]), np.array([16]))[0] == 0
+        assert choose(left, np.array([0]), np.array([15]), np.array([0]))[0] >= 2
+    # few objects are chosen for by the ways to divide them
+    eight = build_model(_beside_a_near_free_query()[8:], costs=costs, options=options)
+    for choose in (RowSplitter(eight).choose, make_splitter(eight).choose):
+        assert choose(np.arange(7), np.array([0]), np.array([7]), np.array([0]))[0] >= 2
+
+
+def test_a_near_free_query_that_tells_nothing_is_asked_only_where_none_does() -> None:
+    rows = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    options = ModelOptions("ggbs")
+    for groups, asked in (["abab", 1], ["aabb", 0], ["abba", 0]):
+        model = build_model(rows[:, ::-1], groups=list(groups), costs=[1e-13, 1.0], options=options)
+        assert grow_tree(model).query[0] == asked
 
 
 def test_scores_of_a_flat_entropy_are_told_apart() -> None:
