@@ -223,7 +223,7 @@ def _cuts(
 ) -> list[tuple[str, NDArray[np.bool_]]]:
     name, levels = feature.name, feature.levels
     if feature.kind == "numeric":
-        return [(_short(f"{name} > {cut:g}"), x > cut) for cut in thresholds[name]]
+        return [(_short(f"{name} > {cut:.12g}"), x > cut) for cut in thresholds[name]]
     if feature.kind == "binary":
         return [(_short(f"{name} = {levels[1]}"), x == 1)]
     if feature.kind == "ordinal":

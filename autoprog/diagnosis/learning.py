@@ -214,7 +214,7 @@ class ResponseLearner:
 
 def query_name(finding: Finding, threshold: float) -> str:
     """Name of a query: the finding's name, followed by the threshold unless the finding is binary."""
-    return finding.name if finding.thresholds == (0.5,) else f"{finding.name} > {threshold:g}"
+    return finding.name if finding.thresholds == (0.5,) else f"{finding.name} > {threshold:.12g}"
 
 
 def _doubled(names: Sequence[str], place: str) -> list[Fault]:

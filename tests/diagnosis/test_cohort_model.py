@@ -60,6 +60,16 @@ def test_thresholds_are_learnt_or_given() -> None:
     assert made.thresholds == {"age": (40.0, 60.0)}
 
 
+def test_a_query_names_its_cut_to_the_digit() -> None:
+    """Rounded to six digits it would ask whether platelets are above 150000."""
+    platelets = np.repeat([149_998.0, 149_999.0, 150_000.0, 150_001.0], 25)
+    y = (platelets > 149_999).astype(np.int8)
+    cohort = Cohort("c", Binary("died", "1", "0"), (Feature("platelets", "numeric"),), platelets[:, None], y)
+    given = CohortChoice(findings=("platelets",), thresholds={"platelets": (149_999.5,)})
+    made = model_from_cohort(cohort, given, rng=np.random.default_rng(0))
+    assert made.model.queries == ("platelets > 149999.5",)
+
+
 def test_a_feature_can_be_the_group() -> None:
     choice = CohortChoice(group="pain", thresholds={"age": (50.0,)}, findings=("age", "sex", "stage"))
     options = ModelOptions(exponential_cost_base=2.0)

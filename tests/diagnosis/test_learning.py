@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from autoprog.diagnosis import Finding, ResponseLearner, Sessions
 from autoprog.diagnosis.discretization import BanditOptions, Form
+from autoprog.diagnosis.learning import query_name
 from autoprog.errors import InvalidInputError
 
 FINDINGS = (Finding("fever"), Finding("crp", (5.0, 20.0, 60.0, 110.0)), Finding("noise"), Finding("constant", ()))
@@ -62,6 +63,10 @@ def test_the_model_of_what_was_learnt() -> None:
     first = Sessions(model).open().next_query
     assert first is not None
     assert first.name == "crp > 60"
+
+
+def test_a_query_names_its_threshold_to_the_digit() -> None:
+    assert query_name(Finding("platelets", (149_999.5, 150_000.5)), 149_999.5) == "platelets > 149999.5"
 
 
 def test_only_what_was_asked_for_is_counted_and_missing_values_teach_nothing() -> None:
