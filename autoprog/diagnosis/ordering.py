@@ -11,8 +11,9 @@ I(Y; A)    expected information of answers on the target, bits
 =========  ==========================================================================================
 
 A test is performed once a query that it reveals is answered and no performed test revealed that query; of several such
-tests it is the cheapest. The other queries of a performed test cost nothing. As long as free queries together inform on
-the target, the most informative of them is asked. Otherwise the test with the largest I(Y; A_t) / p_t is ordered, and
+tests it is the cheapest. The other queries of a performed test cost nothing, nor do those of a test without a price. As
+long as free queries together inform on the target, the most informative of them is asked, and ordered if its test is not
+performed. Otherwise the test with the largest I(Y; A_t) / p_t is ordered, and
 its most informative query asked. A query that no test reveals counts as a test of its own, at its cost in the model.
 Where no test informs on the target, as with exclusive or, the objects take the targets' place. The model's algorithm
 plays no part.
@@ -137,21 +138,24 @@ class OrderedQueries:
         of_target = single_information(self.model, posterior, self.model.target_of)
         objects = np.arange(self.model.n_objects)
         for target_of in (self.model.target_of, objects):
-            chosen = self._choose(posterior, target_of, is_open, self.costs(performed))
+            chosen = self._choose(posterior, target_of, is_open, performed)
             if chosen is not None:
                 query, order = chosen
                 return NextQuery(query, self.model.queries[query], float(of_target[query]), order)
         return None
 
     def _choose(
-        self, posterior: _Floats, target_of: _Ints, is_open: NDArray[np.bool_], costs: _Floats
+        self, posterior: _Floats, target_of: _Ints, is_open: NDArray[np.bool_], performed: tuple[int, ...]
     ) -> tuple[int, Order | None] | None:
         """Choose a query and the test that it takes, if any; None where nothing informs on these targets."""
+        costs = self.costs(performed)
         single = single_information(self.model, posterior, target_of)
         information = _JointInformation(self.model, posterior, target_of, single)
         free = np.flatnonzero(is_open & (costs == 0))
         if len(free) and information.exceeds(free):
-            return information.best(free), None
+            query = information.best(free)
+            tests = self._tests_of[query]
+            return query, None if any(t in performed for t in tests) else self._orders[tests[0]]
         alone = np.array([q for q in np.flatnonzero(is_open & (costs > 0)) if q not in self._tests_of], dtype=np.int64)
         best: tuple[int, Order | None] | None = None
         rate = 0.0

@@ -139,6 +139,24 @@ def test_the_cheapest_test_reveals() -> None:
     )
 
 
+def test_a_test_without_a_price_is_ordered_by_name_until_it_is_performed() -> None:
+    sessions = Sessions(build_model([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 1]], queries=["p", "q", "CT"]))
+    tests = (DiagnosticTest("history", 0.0, ("p", "q")), DiagnosticTest("CT", 5.0))
+    session = sessions.open(ordering=Ordering(tests))
+    orders = []
+    for answer in (True, True):
+        assert session.next_query is not None
+        order = session.next_query.order
+        orders.append((session.next_query.name, order and (order.test.name, order.price)))
+        session = sessions.answer(session, session.next_query.name, answer)
+    assert orders == [("p", ("history", 0.0)), ("CT", ("CT", 5.0))]
+    assert session.spent is not None
+    assert session.spent.tests == ("history", "CT")
+    healthy = sessions.answer(sessions.open(ordering=Ordering(tests)), "p", False)
+    assert healthy.next_query is not None
+    assert (healthy.next_query.name, healthy.next_query.order) == ("q", None)
+
+
 def test_under_exclusive_or_a_panel_that_informs_is_ordered_whole() -> None:
     model = build_model([[0, 0], [0, 1], [1, 0], [1, 1]], queries=["p", "q"], groups=["even", "odd", "odd", "even"])
     sessions = Sessions(model)
