@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
-from autoprog.feature_streams import LARGEST_STEP
+from autoprog.feature_streams import LARGEST_STEP, MIN_SD
 
 MAX_FEATURES = 10_000
 """Largest number of features of a stream."""
@@ -18,6 +18,7 @@ MAX_FEATURES = 10_000
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _POSITIVE = {"type": "number", "exclusiveMinimum": 0}
 _STEP = {**_POSITIVE, "exclusiveMaximum": LARGEST_STEP}
+_SD = {"type": "number", "exclusiveMinimum": MIN_SD, "exclusiveMaximum": LARGEST_STEP}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _ALGORITHMS = ["thompson", "random", "all", "ofs", "epsilon_greedy"]
 
@@ -102,7 +103,7 @@ class StreamRequest(FaultCollector):
         "bernoulli",
         description="Likelihood of the rewards, for `thompson`. With `gaussian`, an observation may have any reward.",
     )
-    noise: Annotated[Any, WithJsonSchema(_STEP | {"default": 0.5})] = Field(
+    noise: Annotated[Any, WithJsonSchema(_SD | {"default": 0.5})] = Field(
         0.5, description="Standard deviation of a reward about its mean, for `gaussian`."
     )
     groups: Annotated[Any, WithJsonSchema({"type": "array", "items": _GROUP})] = Field(

@@ -10,7 +10,7 @@ from autoprog.feature_streams.algorithms import (
 from autoprog.feature_streams.classifiers import Perceptron, TwoUnitMLP
 from autoprog.feature_streams.family import Family, FeatureGroup
 from autoprog.feature_streams.moments import GivenMoments, RunningMoments
-from autoprog.feature_streams.options import LARGEST_STEP, StreamOptions, default_subset_size
+from autoprog.feature_streams.options import LARGEST_STEP, MIN_SD, StreamOptions, default_subset_size
 from autoprog.feature_streams.selectors import (
     Constraint,
     GaussianThompsonSelector,
@@ -21,6 +21,7 @@ from autoprog.feature_streams.stream import FeatureStream, Observation, OnlinePe
 
 __all__ = [
     "LARGEST_STEP",
+    "MIN_SD",
     "Constraint",
     "EpsilonGreedyPerceptron",
     "Family",

@@ -37,6 +37,7 @@ _Ints = NDArray[np.int64]
 _ENUMERATED = 12
 _TOLERANCE = 1e-9  # costs are added in binary
 _MAX_CELLS = 20_000_000
+_MANY = 1_000_000_000_000  # sums beyond which a message gives no number
 LARGEST_COST = 1e100
 
 
@@ -186,11 +187,11 @@ class _Units:
     def read_features(self, unit: int) -> list[str]:
         return [self._features[j] for j in np.flatnonzero(self.of == unit).tolist()]
 
-    def grid(self, budget: float | None, size: int | None) -> tuple[_Ints, int, _Ints, int]:
-        """Costs, budget, sizes and largest size as whole numbers; all 0 where there is no limit."""
-        none = np.zeros(len(self.names), dtype=np.int64)
+    def grid(self, budget: float | None, size: int | None) -> tuple[list[int], int, list[int], int]:
+        """Costs, budget, sizes and largest size as whole numbers, however large; all 0 where there is no limit."""
+        none = [0] * len(self.names)
         limit = 0 if size is None else min(size, len(self._features))
-        sizes = none if size is None else self.size.astype(np.int64)
+        sizes = none if size is None else self.size.astype(np.int64).tolist()
         if budget is None:
             return none, 0, sizes, limit
         exact = [Fraction(repr(cost)) for cost in self.cost.tolist()]
@@ -198,7 +199,7 @@ class _Units:
         whole = [int(cost * denominator) for cost in exact]
         step = gcd(*whole) or 1
         most = min(int(Fraction(repr(budget)) * denominator) // step, sum(whole) // step)
-        return np.array([min(cost // step, most + 1) for cost in whole], dtype=np.int64), most, sizes, limit
+        return [min(cost // step, most + 1) for cost in whole], most, sizes, limit
 
 
 def _affordable(amount: _Floats | np.float64, most: float | None) -> NDArray[np.bool_]:
@@ -209,7 +210,8 @@ def _grid_faults(units: _Units, budget: float | None, size: int | None) -> Itera
     _, most, _, limit = units.grid(budget, size)
     cells = len(units.names) * (most + 1) * (limit + 1)
     if cells > _MAX_CELLS:
-        detail = f"{len(units.names):,} groups, {most + 1:,} sums of costs, {limit + 1:,} sizes: round the costs"
+        sums = f"{most + 1:,}" if most < _MANY else f"more than {_MANY:,}"
+        detail = f"{len(units.names):,} groups, {sums} sums of costs, {limit + 1:,} sizes: round the costs"
         yield Fault("/budget", f"the best of all subsets is too hard to find: {detail}")
 
 
@@ -237,7 +239,8 @@ def _enumerated(units: _Units, budget: float | None, size: int | None, trade_off
 
 
 def _solved(units: _Units, budget: float | None, size: int | None, trade_off: float) -> Constraint:
-    costs, most, sizes, limit = units.grid(budget, size)
+    whole_costs, most, whole_sizes, limit = units.grid(budget, size)
+    costs, sizes = np.array(whole_costs, dtype=np.int64), np.array(whole_sizes, dtype=np.int64)
     possible = (costs <= most) & (sizes <= limit)
 
     def best(theta: _Floats) -> Subset:

@@ -20,6 +20,10 @@ LARGEST_STEP = 1e100
 """Bound on steps: weights are sums of steps times values, and are squared."""
 
 
+MIN_SD = 1e-100
+"""Bound on the standard deviations of rewards: precisions are their inverse squares."""
+
+
 def default_subset_size(n_features: int) -> int:
     """A tenth of the features, rounded half up, at least 1."""
     return max(1, (n_features + 5) // 10)
@@ -47,7 +51,7 @@ class StreamOptions:
         Both parameters of a Beta distribution, above 0, or mean and standard deviation of a normal one.
     likelihood : {"bernoulli", "gaussian"}, of the rewards under `thompson`
     noise : float
-        Standard deviation of a reward around its mean under `gaussian`, above 0 and below `LARGEST_STEP`.
+        Standard deviation of a reward around its mean under `gaussian`, above `MIN_SD` and below `LARGEST_STEP`.
     family : Family or None, the subsets that `thompson` may play; None for all of size M
     seed : int, seeds the initial weights and, with the number of a selection, its draws
     """
@@ -86,15 +90,23 @@ class StreamOptions:
         if self.subset_size is not None and not 1 <= self.subset_size <= most:
             features = "number of features" if n_features is None else f"{n_features} features"
             yield Fault("/subset_size", f"must be between 1 and the {features}, not {self.subset_size}")
-        for name, positive in (("step", self.step), ("cap", self.cap), ("noise", self.noise)):
-            if not 0 < positive < LARGEST_STEP:
-                yield Fault(f"/{name}", f"must be above 0 and below {LARGEST_STEP:g}, not {positive}")
+        for name, value, least in (("step", self.step, 0.0), ("cap", self.cap, 0.0), ("noise", self.noise, MIN_SD)):
+            if not least < value < LARGEST_STEP:
+                yield Fault(f"/{name}", f"must be above {least:g} and below {LARGEST_STEP:g}, not {value}")
         if not 0 <= self.epsilon <= 1 or (self.algorithm == "ofs" and self.epsilon == 0):
             yield Fault("/epsilon", f"must lie in [0, 1], and above 0 for ofs, not {self.epsilon}")
-        if not np.isfinite(self.prior).all() or min(self.prior[self.likelihood == "gaussian" :]) <= 0:
-            yield Fault("/prior", f"must be finite and above 0, but for the mean of a normal law, not {self.prior}")
+        yield from self._prior_faults()
         if self.family is not None and self.algorithm != "thompson":
             yield Fault("/algorithm", f"only thompson keeps to groups, subsets and costs, not {self.algorithm}")
+
+    def _prior_faults(self) -> Iterator[Fault]:
+        first, second = self.prior
+        if self.likelihood != "gaussian":
+            if not (np.isfinite(self.prior).all() and min(self.prior) > 0):
+                yield Fault("/prior", f"must be finite and above 0, not {self.prior}")
+        elif not (abs(first) < LARGEST_STEP and MIN_SD < second < LARGEST_STEP):
+            bounds = f"a mean below {LARGEST_STEP:g} in size, a standard deviation from {MIN_SD:g} to {LARGEST_STEP:g}"
+            yield Fault("/prior", f"must be {bounds}, not {self.prior}")
 
     def to_json(self) -> dict[str, Any]:
         """Write the options as a JSON object."""

@@ -96,6 +96,16 @@ def test_costs_that_have_too_many_sums_are_refused() -> None:
     assert (fault.pointer, "round the costs" in fault.detail) == ("/budget", True)
 
 
+def test_costs_that_have_more_sums_than_fit_a_number_are_refused() -> None:
+    names = [f"x{j}" for j in range(14)]
+    costs = [37 / 3000, 40.39, *[1.0] * 11]
+    family = Family(tuple(FeatureGroup(n, (n,), c) for n, c in zip(names, costs, strict=False)), budget=41.0)
+    (fault,) = family.faults(names, None)
+    assert (fault.pointer, "round the costs" in fault.detail) == ("/budget", True)
+    with pytest.raises(InvalidInputError, match="round the costs"):
+        FeatureStream(names, StreamOptions(family=family))
+
+
 def test_three_hundred_features_keep_to_a_budget() -> None:
     """Against the fractional bound of the knapsack, which no subset can exceed and the best misses by one item."""
     rng = np.random.default_rng(1)
@@ -226,4 +236,20 @@ def test_a_prior_of_its_likelihood() -> None:
     pointers = [f.pointer for f in StreamOptions(likelihood="gaussian", prior=(1.0, 0.0), noise=0.0).faults(8)]
     assert pointers == ["/noise", "/prior"]
     assert [f.pointer for f in StreamOptions(prior=(-1.0, 2.0)).faults(8)] == ["/prior"]
+    for prior, noise, expected in (
+        ((0.0, 1e160), 0.5, ["/prior"]),
+        ((0.0, 1e-170), 0.5, ["/prior"]),
+        ((-1e160, 1.0), 0.5, ["/prior"]),
+        ((0.0, float("nan")), 0.5, ["/prior"]),
+        ((0.0, 1.0), 1e-170, ["/noise"]),
+        ((-9e99, 2e-100), 2e-100, []),
+        ((9e99, 9e99), 9e99, []),
+    ):
+        options = StreamOptions(likelihood="gaussian", prior=prior, noise=noise)
+        assert [f.pointer for f in options.faults(8)] == expected
+        if not expected:
+            stream = FeatureStream(NAMES, options)
+            _, subset = stream.select()
+            stream.observe(subset, {NAMES[j]: 1.0 for j in subset}, 1, 1.0)
+            assert len(stream.select()[1])
     assert [f.pointer for f in StreamOptions(likelihood="poisson").faults(8)] == ["/likelihood"]  # type: ignore[arg-type]
