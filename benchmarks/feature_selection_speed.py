@@ -42,7 +42,7 @@ LEARNERS = {
     "Thompson, 7 groups within a budget": StreamOptions(family=Family(PANELS, budget=12.0)),
     "Thompson, 1,431 listed pairs": StreamOptions(family=Family(subsets=tuple(combinations(NAMES, 2)))),
     "Thompson, 54 prices within a budget": StreamOptions(family=Family(PRICES, budget=20.0)),
-    "epsilon-greedy perceptron": StreamOptions("epsilon_greedy"),
+    "epsilon-greedy perceptron": StreamOptions("epsilon_greedy", truncate=True),
     "OFS": StreamOptions("ofs"),
 }
 

@@ -91,8 +91,8 @@ class StreamRequest(FaultCollector):
     cap: Annotated[Any, WithJsonSchema(_STEP | {"default": 0.1})] = Field(
         0.1, description="Largest norm of the weights, for `ofs`."
     )
-    truncate: Annotated[Any, WithJsonSchema({"type": "boolean", "default": True})] = Field(
-        default=True, description="Whether `epsilon_greedy` keeps only its largest weights, as published."
+    truncate: Annotated[Any, WithJsonSchema({"type": "boolean", "default": False})] = Field(
+        default=False, description="Whether `epsilon_greedy` keeps only its largest weights, as its algorithm is printed."
     )
     prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _POSITIVE, "minItems": 2, "maxItems": 2})] = Field(
         [1.0, 1.0],

@@ -46,7 +46,7 @@ class StreamOptions:
     cap : float, largest norm of the weights of `ofs`, above 0 and below `LARGEST_STEP`
         The published 0.1 lets every exploring round erase the past; 3.16 is somewhat better.
     truncate : bool
-        Whether `epsilon_greedy` keeps only its M largest weights, as in algorithm 4; the source's text keeps all.
+        Whether `epsilon_greedy` keeps only its M largest weights, as algorithm 4 is printed; the source's text keeps all.
     prior : (float, float), of every feature's mean reward under `thompson`
         Both parameters of a Beta distribution, above 0, or mean and standard deviation of a normal one.
     likelihood : {"bernoulli", "gaussian"}, of the rewards under `thompson`
@@ -62,7 +62,7 @@ class StreamOptions:
     step: float = 0.2
     epsilon: float = 0.2
     cap: float = 0.1
-    truncate: bool = True
+    truncate: bool = False
     prior: tuple[float, float] = (1.0, 1.0)
     likelihood: Likelihood = "bernoulli"
     noise: float = 0.5

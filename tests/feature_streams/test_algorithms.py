@@ -73,6 +73,10 @@ def test_epsilon_greedy(truncate: bool) -> None:
     assert algorithm.select(RNG).tolist() == [1, 2]
 
 
+def test_epsilon_greedy_keeps_all_weights_unless_asked() -> None:
+    assert StreamOptions("epsilon_greedy") == StreamOptions("epsilon_greedy", truncate=False)
+
+
 @pytest.mark.parametrize("algorithm", ["ofs", "epsilon_greedy"])
 def test_random_rounds_come_as_often_as_epsilon_says(algorithm: str) -> None:
     """A binomial of 4,000 within 5 standard deviations (6e-7)."""

@@ -17,6 +17,7 @@ EVERY = [
     StreamOptions("random"),
     StreamOptions("all"),
     StreamOptions("ofs"),
+    StreamOptions("epsilon_greedy"),
     StreamOptions("epsilon_greedy", truncate=True),
 ]
 
