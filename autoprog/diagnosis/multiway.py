@@ -347,35 +347,38 @@ def _values(model: MultiwayModel, objects: _Ints, node: _Ints) -> tuple[_Floats,
     begins = np.flatnonzero(np.diff(node, prepend=-1))
     first = np.flatnonzero(np.diff(node[segment], prepend=-1))
     usable = np.minimum.reduceat(R, begins) < np.maximum.reduceat(R, begins)
-    by_answer = [np.add.reduceat(np.where(c == R, w, 0.0), segment, axis=0) for c in range(model.most_answers)]
     of_target = np.add.reduceat(w, segment, axis=0)
     mass = np.add.reduceat(w, begins, axis=0)
-    children = [np.add.reduceat(part, first, axis=0) for part in by_answer]
+    # The parts of one answer at a time, as those of all may be a hundred times the responses.
+    parts = (np.add.reduceat(np.where(c == R, w, 0.0), segment, axis=0) for c in range(model.most_answers))
+    shape = len(begins), R.shape[1]
     if model.base - 1.0 >= NEAR_ONE:
         alpha = 1.0 / (1.0 + math.log2(model.base))
+        log_sum = np.full(shape, -np.inf)
         with np.errstate(divide="ignore"):
-            logs = [np.log(np.add.reduceat(part**alpha, first, axis=0)) / alpha for part in by_answer]
-        log_sum = np.logaddexp.reduce(logs, axis=0)
+            for part in parts:
+                np.logaddexp(log_sum, np.log(np.add.reduceat(part**alpha, first, axis=0)) / alpha, out=log_sum)
         bound = np.log(np.add.reduceat(of_target**alpha, first, axis=0)) / alpha
-        score, gain = log_sum - np.log(mass), (bound - log_sum) / math.log(model.base)
-    elif model.grouped:
-        answer = _entropy(mass, children)
-        within = np.add.reduceat(_entropy(of_target, by_answer), first, axis=0)
-        gain = (answer - within) / mass
-        score = -gain
-    else:
-        share = np.array(children) / mass
-        score, gain = share.max(axis=0), 1.0 - (share**2).sum(axis=0)
-    return score, gain, usable
-
-
-def _entropy(mass: _Floats, parts: Sequence[_Floats]) -> _Floats:
-    """Mass times the entropy of its division into parts, bits."""
-    total = np.zeros(parts[0].shape)
+        return log_sum - np.log(mass), (bound - log_sum) / math.log(model.base), usable
+    if model.grouped:
+        answer, within = np.zeros(shape), np.zeros((len(segment), R.shape[1]))
+        for part in parts:
+            answer += _entropy(mass, np.add.reduceat(part, first, axis=0))
+            within += _entropy(of_target, part)
+        gain = (answer - np.add.reduceat(within, first, axis=0)) / mass
+        return -gain, gain, usable
+    largest, squares = np.zeros(shape), np.zeros(shape)
     for part in parts:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            total -= np.where(part > 0, part * np.log2(part / mass), 0.0)
-    return total
+        share = np.add.reduceat(part, first, axis=0) / mass
+        np.maximum(largest, share, out=largest)
+        squares += share**2
+    return largest, 1.0 - squares, usable
+
+
+def _entropy(mass: _Floats, part: _Floats) -> _Floats:
+    """Term of one part in the mass times the entropy of its division, bits."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(part > 0, -part * np.log2(part / mass), 0.0)
 
 
 def multiway_bounds(model: MultiwayModel) -> Bounds:

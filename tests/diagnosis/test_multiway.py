@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from functools import cache
 from typing import Any
 
@@ -218,6 +219,22 @@ def test_batches_of_nodes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     parted = grow_multiway_tree(model)
     assert np.array_equal(whole.query, parted.query)
     assert np.array_equal(whole.order, parted.order)
+
+
+@pytest.mark.parametrize(("grouped", "base"), [(False, 1.0), (True, 1.0), (False, 3.0)])
+def test_many_answers_take_no_more_memory_than_few(grouped: bool, base: float) -> None:
+    rng = np.random.default_rng(7)
+    rows = rng.integers(100, size=(1000, 30)).astype(str).tolist()
+    groups = [f"g{i % 500}" for i in range(1000)] if grouped else None
+    model = build_multiway_model(rows, groups=groups, exponential_cost_base=base)
+    assert model.most_answers == 100
+    tracemalloc.start()
+    try:
+        assert multiway_state(model, {}).status == "asking"
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * model.responses.nbytes
 
 
 def walked(model: MultiwayModel, patient: int) -> tuple[dict[str, str | None], str]:
