@@ -45,26 +45,33 @@ class Contradiction:
 def find_contradiction(model: DiagnosisModel, answers: Sequence[tuple[int, bool | None]]) -> Contradiction:
     """Find a minimal set of conflicting answers (None never conflicts) and the objects of least Hamming distance."""
     given = [place for place, (_, answer) in enumerate(answers) if answer is not None]
-    chances = np.stack([likelihood(model, answers[p][0], answer=bool(answers[p][1])) for p in given])
-    impossible = chances == 0
-    wrong = impossible.sum(axis=0)
+    M, told = model.n_objects, [(answers[place][0], bool(answers[place][1])) for place in given]
+    # Bits, one answer a row: numbers would take gigabytes of millions of objects and hundreds of answers.
+    impossible = [np.packbits(likelihood(model, query, answer=answer) == 0) for query, answer in told]
+    wrong = np.zeros(M, dtype=np.int64)
+    for row in impossible:
+        wrong += np.unpackbits(row, count=M)
     kept, count = list(range(len(given))), wrong.copy()
-    for place in range(len(given)):
-        without = count - impossible[place]
+    for place, row in enumerate(impossible):
+        without = count - np.unpackbits(row, count=M)
         if without.all():  # still contradictory without it: the earliest such answers are left out
             kept.remove(place)
             count = without
-    near = _nearest(model, wrong, chances)
+    near = _nearest(model, wrong, told)
+    disagrees = [np.flatnonzero([row[i >> 3] >> (7 - (i & 7)) & 1 for row in impossible]) for i in near.tolist()]
     return Contradiction(
         tuple(given[place] for place in kept),
-        tuple(NearObject(int(i), tuple(given[p] for p in np.flatnonzero(impossible[:, i]))) for i in near),
+        tuple(NearObject(int(i), tuple(given[p] for p in at)) for i, at in zip(near, disagrees, strict=True)),
     )
 
 
-def _nearest(model: DiagnosisModel, wrong: NDArray[np.int64], chances: NDArray[np.float64]) -> NDArray[np.int64]:
+def _nearest(model: DiagnosisModel, wrong: NDArray[np.int64], told: Sequence[tuple[int, bool]]) -> NDArray[np.int64]:
     near = np.flatnonzero(wrong == wrong.min())
-    possible = np.where(chances[:, near] > 0, chances[:, near], 1.0)
-    likely = np.log(model.prior[near]) + np.log(possible).sum(axis=0)
+    possible = np.zeros(len(near))
+    for query, answer in told:
+        chance = likelihood(model, query, answer=answer)[near]
+        possible += np.log(np.where(chance > 0, chance, 1.0))
+    likely = np.log(model.prior[near]) + possible
     return near[np.argsort(-likely, kind="stable")[:NEAREST]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -207,6 +208,21 @@ def test_conflicts_are_minimal_and_the_nearest_are_nearest() -> None:
         assert {n.object for n in found.nearest} <= set(np.flatnonzero(distance == distance.min()).tolist())
         assert len(found.nearest) == min(10, int((distance == distance.min()).sum()))
     assert seen > 20
+
+
+def test_many_contradictory_answers_take_little_memory() -> None:
+    rng = np.random.default_rng(5)
+    model = build_model(rng.integers(0, 2, size=(20_000, 200)), groups=[f"g{i % 9}" for i in range(20_000)])
+    sessions = Sessions(model)
+    known = [Answer(query, bool(rng.random() < 0.5)) for query in model.queries]
+    tracemalloc.start()
+    try:
+        session = sessions.open(known)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert session.contradiction is not None
+    assert peak < 20 * model.prior.nbytes
 
 
 def test_answers_that_cannot_be_taken() -> None:
