@@ -6,8 +6,9 @@
     L         loss of an arm, C + gamma                                              (n,)
     regret    sum over rounds of L of the played arm minus the smallest L            (R, T)
 
-With few pairs of arms, repetitions run side by side, one array row each; otherwise one after another, by the selection
-that asks for few pairs. Both choose the same arms, in distribution where a policy draws.
+With few pairs of arms, many repetitions run side by side, one array row each; otherwise one after another, by the
+selection that asks for few pairs. Both choose the same arms, in distribution where a policy draws. Only sums over the
+repetitions are kept from one run to the next.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ POINTS = 200
 
 # Beyond so many pairs looking at all of them costs more than one repetition after another.
 _MAX_PAIRS = 500
-_CHUNK = 256
+# Repetitions that run side by side, and the most rows that are drawn for them at once.
+_CHUNK, _MAX_DRAWN = 256, 1 << 26
 
 _Rows = Callable[[int], NDArray[np.intp]]
 
@@ -119,62 +121,75 @@ def replay(
     """
     Y, y = checked_table(problem.arms, predictions, truth, rounds=rounds, repetitions=repetitions, order=order)
     T = len(Y) if rounds is None else rounds
-    played = _run(problem, Y, T, repetitions, order, rng)
-    recorder = _Recorder(problem.arms, None if y is None else (y[:, None] != Y).mean(axis=0), T, repetitions)
-    for t, arms in enumerate(played, 1):
-        recorder.record(t, arms)
+    recorder = _Recorder(problem.arms, None if y is None else (y[:, None] != Y).mean(axis=0), T)
+    for size, played in _run(problem, Y, T, repetitions, order, rng):
+        recorder.add(size, played)
     p = disagreements(Y)
     dominance = None if recorder.errors is None else weak_dominance(problem.arms, recorder.errors, p)
-    history = np.array(recorder.history, dtype=np.intp) if repetitions == 1 else None
+    history = recorder.last_arms if repetitions == 1 else None
     return Replay(recorder.plays / (T * repetitions), history, recorder.curve(), recorder.errors, p, dominance)
 
 
 class _Recorder:
-    def __init__(self, arms: Arms, errors: NDArray[np.float64] | None, T: int, R: int) -> None:
+    """Plays, and mean and squared deviations of the regret over the repetitions so far."""
+
+    def __init__(self, arms: Arms, errors: NDArray[np.float64] | None, T: int) -> None:
         self.errors = errors
         losses = arms.C + (0.0 if errors is None else errors)
         self._excess = losses - losses.min()
         self._points = np.unique(np.linspace(1, T, min(T, POINTS)).round().astype(np.int64))
-        self._regret = np.zeros(R)
-        self._curve: list[NDArray[np.float64]] = []
+        self._R = 0
+        self._mean, self._squares = np.zeros((2, len(self._points)))
         self.plays = np.zeros(len(arms), dtype=np.int64)
-        self.history: list[int] = []
+        self.last_arms = np.zeros(T, dtype=np.intp)  # of the first repetition of the last run
 
-    def record(self, t: int, arms: NDArray[np.intp]) -> None:
-        self.plays += np.bincount(arms, minlength=len(self.plays))
-        self._regret += self._excess[arms]
-        if len(arms) == 1:
-            self.history.append(int(arms[0]))
-        if t == self._points[len(self._curve)]:
-            self._curve.append(self._regret.copy())
+    def add(self, size: int, played: Iterator[NDArray[np.intp]]) -> None:
+        """Record a run of `size` repetitions side by side: the arms of every round, shape = (size,) each."""
+        regret, curve = np.zeros(size), np.empty((len(self._points), size))
+        k = 0
+        for t, arms in enumerate(played, 1):
+            self.plays += np.bincount(arms, minlength=len(self.plays))
+            self.last_arms[t - 1] = arms[0]
+            regret += self._excess[arms]
+            if t == self._points[k]:
+                curve[k] = regret
+                k += 1
+        # Chan, Golub & LeVeque 1983, The American Statistician 37:242, eq. 2.1.
+        mean, R = curve.mean(axis=1), self._R + size
+        apart = mean - self._mean
+        self._squares += ((curve - mean[:, None]) ** 2).sum(axis=1) + apart**2 * (self._R * size / R)
+        self._mean += apart * (size / R)
+        self._R = R
 
     def curve(self) -> RegretCurve | None:
         if self.errors is None:
             return None
-        regret = np.array(self._curve)
-        mean, R = regret.mean(axis=1), regret.shape[1]
+        mean, R = self._mean, self._R
         if R == 1:
             return RegretCurve(self._points, mean, None, None)
-        half = student_t.ppf((1 + LEVEL) / 2, R - 1) * regret.std(axis=1, ddof=1) / np.sqrt(R)
+        half = student_t.ppf((1 + LEVEL) / 2, R - 1) * np.sqrt(self._squares / (R - 1) / R)
         return RegretCurve(self._points, mean, mean - half, mean + half)
 
 
 def _run(
     problem: SelectionProblem, Y: NDArray[np.int8], T: int, R: int, order: Order, rng: np.random.Generator
-) -> Iterator[NDArray[np.intp]]:
-    """Arms of every round, shape = (R,) each."""
+) -> Iterator[tuple[int, Iterator[NDArray[np.intp]]]]:
+    """Yield runs one after another, each to its end: number of repetitions, and their arms in every round."""
 
     def rows(size: int) -> NDArray[np.intp]:
         """Rows of all rounds for some repetitions, shape = (T, size)."""
         if order == "resampled":
             return rng.integers(len(Y), size=(T, size))
-        return np.repeat(np.arange(T)[:, None], size, axis=1)
+        return np.broadcast_to(np.arange(T)[:, None], (T, size))
 
-    if problem.arms.n_pairs <= _MAX_PAIRS:
-        parts = [_side_by_side(problem, Y, rows, T, min(_CHUNK, R - start), rng) for start in range(0, R, _CHUNK)]
-    else:
-        parts = [_one_by_one(problem, Y, rows(1)[:, 0], rng) for _ in range(R)]
-    return (np.concatenate(arms) for arms in zip(*parts, strict=True))
+    if problem.arms.n_pairs > _MAX_PAIRS:
+        for _ in range(R):
+            yield 1, _one_by_one(problem, Y, rows(1)[:, 0], rng)
+        return
+    chunk = max(1, min(_CHUNK, _MAX_DRAWN // T))
+    for start in range(0, R, chunk):
+        size = min(chunk, R - start)
+        yield size, _side_by_side(problem, Y, rows, T, size, rng)
 
 
 def _side_by_side(

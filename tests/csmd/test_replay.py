@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.stats import t as student_t
@@ -76,6 +78,39 @@ def test_many_repetitions_are_replayed_in_chunks(monkeypatch: pytest.MonkeyPatch
     assert result.regret is not None
     assert single.regret is not None
     np.testing.assert_allclose(result.regret.mean, single.regret.mean)
+
+
+def test_bands_are_the_same_however_many_repetitions_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against single replays of the rows that are drawn."""
+    monkeypatch.setattr("autoprog.csmd.table_replay._CHUNK", 3)
+    problem = SelectionProblem(ARMS, make_policy("kl_ucb"))
+    many = run(problem, repetitions=7, order="resampled")
+    Y, truth = stream(3, 120, np.random.default_rng(0))
+    loss = ARMS.C + (truth[:, None] != Y).mean(axis=0)
+    rng = np.random.default_rng(1)
+    drawn = np.hstack([rng.integers(120, size=(120, size)) for size in (3, 3, 1)])
+    arms = [replay(problem, Y[rows], rng=np.random.default_rng(0)).arms for rows in drawn.T]
+    regrets = np.array([np.cumsum((loss - loss.min())[played]) for played in arms])
+    assert many.regret is not None
+    assert many.regret.upper is not None
+    np.testing.assert_allclose(many.regret.mean, regrets.mean(axis=0))
+    half = student_t.ppf(0.975, 6) * regrets.std(axis=0, ddof=1) / np.sqrt(7)
+    np.testing.assert_allclose(many.regret.upper, regrets.mean(axis=0) + half)
+    np.testing.assert_allclose(many.shares, np.bincount(np.ravel(arms), minlength=3) / (7 * 120))
+
+
+@pytest.mark.parametrize("max_pairs", [500, 0])
+def test_more_repetitions_take_no_more_memory(max_pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autoprog.csmd.table_replay._MAX_PAIRS", max_pairs)
+    monkeypatch.setattr("autoprog.csmd.table_replay._CHUNK", 8)
+    tracemalloc.start()
+    try:
+        result = run(repetitions=2000, rounds=20, order="resampled")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.regret is not None
+    assert peak < 200_000
 
 
 @pytest.mark.parametrize("case", [1, 2, 3, 5])
