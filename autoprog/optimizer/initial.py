@@ -48,14 +48,15 @@ def stratified_design(
     encoding: Encoding,
     kinds: Sequence[PipelineKind],
     size: int,
-    seen: AbstractSet[Configuration],
+    known: AbstractSet[Configuration],
     rng: np.random.Generator,
     first: Sequence[Configuration] = (),
+    also_taken: AbstractSet[Configuration] = frozenset(),
 ) -> tuple[Configuration, ...]:
-    """Make distinct unseen pipelines that use every prediction algorithm, then those of other stages, equally often."""
+    """Make distinct new pipelines that use every prediction algorithm, then those of other stages, equally often."""
     table = np.array([encoding.indices(kind) for kind in kinds])
-    uses = encoding.encode(list(seen)).used.sum(axis=0)
-    taken = set(seen)
+    uses = encoding.encode(list(known)).used.sum(axis=0)
+    taken = {*known, *also_taken}  # of which only the known ones count as uses
     design: list[Configuration] = []
     while len(design) < size:
         following = next((c for c in first if c not in taken), None)

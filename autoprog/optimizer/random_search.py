@@ -37,7 +37,7 @@ class RandomSearch:
         pending: Sequence[Configuration] = (),
     ) -> Proposal:
         """Propose uniform draws that were not proposed before."""
-        seen = {*(e.configuration for e in history), *pending}
+        seen = {*(e.configuration for e in history), *(e.proposed for e in history), *pending}
         design = uniform_design(self._encoding, self._kinds, size, seen, rng, self._first)
         return Proposal(batch, design, state=dict(state))
 

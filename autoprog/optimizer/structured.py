@@ -73,10 +73,12 @@ class StructuredOptimizer:
         pending: Sequence[Configuration] = (),
     ) -> Proposal:
         """Propose the first design, then batches from the surrogate."""
-        seen = {*(e.configuration for e in history), *pending}
+        known = {*(e.configuration for e in history), *pending}
+        # A pipeline with a path counts at the setting that was chosen, but is not proposed at its bound again.
+        seen = known | {e.proposed for e in history}
         observations = observe(with_paths(history), self._options.outputs, start=self._start)
-        if observations is None or len(seen) < self._first_design:
-            return Proposal(batch, self._design(size, seen, rng), state=dict(state))
+        if observations is None or len(known) < self._first_design:
+            return Proposal(batch, self._design(size, known, seen, rng), state=dict(state))
         options = self._options
         with one_thread():
             # Fit the kernel under the last MAP decomposition, then continue the chain from where it stood.
@@ -139,10 +141,12 @@ class StructuredOptimizer:
     def _neighbourhood(self) -> Neighbourhood:
         return Neighbourhood(self._encoding.space, self._kinds)
 
-    def _design(self, size: int, seen: set[Configuration], rng: np.random.Generator) -> tuple[Configuration, ...]:
+    def _design(
+        self, size: int, known: set[Configuration], seen: set[Configuration], rng: np.random.Generator
+    ) -> tuple[Configuration, ...]:
         """Choose cheap kinds, then any kinds once the cheap ones are exhausted."""
-        design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._first)
-        rest = stratified_design(self._encoding, self._kinds, size - len(design), {*seen, *design}, rng)
+        design = stratified_design(self._encoding, self._first_kinds, size, known, rng, self._first, seen)
+        rest = stratified_design(self._encoding, self._kinds, size - len(design), {*known, *design}, rng, also_taken=seen)
         return (*design, *rest)
 
     def _mixture(self, belief: SurrogateState, rng: np.random.Generator, averaged: int | None = None) -> Mixture:

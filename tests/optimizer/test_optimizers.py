@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autoprog.errors import InvalidInputError, SearchFailedError
-from autoprog.evaluation import Evaluation, History, Status
+from autoprog.evaluation import EvaluatedPath, Evaluation, History, Setting, Status
 from autoprog.optimizer import PRESETS, Optimizer, OptimizerOptions, Proposal, Start, improvement, make_optimizer
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.initial import SIMPLE_PIPELINE
@@ -114,6 +114,20 @@ def test_what_is_pending_is_not_proposed_again(preset: str, proposals: list[Prop
     assert set(following.configurations).isdisjoint(pending)
     again = optimizer.propose(history, 8, 4, np.random.default_rng([0, 8]), proposals[7].state)
     assert again.configurations == pending
+
+
+def test_what_was_asked_for_along_a_path_is_not_proposed_again(preset: str) -> None:
+    """The history has the setting that was chosen, below the bound that was proposed."""
+    space = toy_space(((0,), (0,), (1,), (0,)))
+    optimizer = make_optimizer(space, SHAPE, OptimizerOptions.of(preset, {"subspaces": 2}))  # type: ignore[arg-type]
+    (first,) = optimizer.propose(History(METRICS["auc_roc"]), 0, 1, np.random.default_rng(0), {}).configurations
+    history = history_of([first.at("prediction", "h0", 0.2)], lambda _: 0.7)
+    (evaluation,) = history
+    path = EvaluatedPath("h0", 0.5, (Setting(0.2, evaluation.fold_scores),))
+    history = replace(history, evaluations=(replace(evaluation, path=path),))
+    assert history.evaluations[0].proposed == first
+    (following,) = optimizer.propose(history, 1, 1, np.random.default_rng(0), {}).configurations
+    assert following != first
 
 
 def test_another_seed_proposes_otherwise(preset: str, proposals: list[Proposal]) -> None:

@@ -13,7 +13,9 @@ from sqlalchemy import update
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.metalearning import shipped_statistics
 from autoprog.optimizer import Start
+from autoprog.search import warm_start
 from autoprog.search.runner import Runner
+from autoprog.space import Space, TableShape
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, KeyRepository
@@ -21,7 +23,7 @@ from autoprog.storage.tables import CohortRow, CohortStatisticsRow
 from autoprog.work import CallStatus
 from tests.cohorts import cleveland_cohort
 from tests.search.inline import InlineDispatcher
-from tests.search.test_runner import FastBench
+from tests.search.test_runner import FAST, FastBench
 
 
 @pytest.fixture
@@ -167,3 +169,16 @@ def test_a_search_that_was_left_begins_where_it_began(bench: FastBench) -> None:
     assert bench.search(search_id).status == "succeeded"
     assert bench.search(search_id).start == Start().to_json()
     assert start_of(bench) != Start()
+
+
+def test_a_path_of_the_portfolio_does_not_end_the_search(bench: FastBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for at its bound, evaluated at the chosen setting, and was then all that was proposed."""
+    one = {"imputation": ["median"], "features": ["none"], "prediction": ["penalised_logistic"], "calibration": ["none"]}
+    space = Space.subset(one)
+    (kind,) = space.valid_kinds(TableShape(200, 13, 90, has_missing=True))
+    start = Start((space.whole_path(space.default(kind)),), trust=0.5, n_cohorts=5)
+    names = {**FAST, "prediction": ["penalised_logistic", "gaussian_nb"]}
+    monkeypatch.setattr(warm_start, "_load_start", lambda *_: start)
+    search_id = bench.queue(space=names, opening=False, batch_size=1, budget={"evaluations": 8, "time_s": 600})
+    assert bench.runner(InlineDispatcher()).run_one()
+    assert len(bench.evaluations(search_id)) == 8
