@@ -40,6 +40,9 @@ from autoprog.errors import Fault, InvalidInputError
 MAX_EXPANDED = 200_000
 """Maximum number of objects of an expanded model; each is named and built one by one."""
 
+# Least weight of the other objects, beside weights of at most 2^53, so that no odds overflow.
+_MIN_OTHERS = 1e-280
+
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
@@ -149,7 +152,9 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
     B = model.responses
     known = np.packbits(B.known_matrix(), axis=1)
     rows, seen, weights, members = [], [], [], []
-    odds = model.prior / (1.0 - model.prior)
+    # From the others' weights, as 1 - prior would be 0 where the others weigh next to nothing.
+    others = np.array([math.fsum(np.delete(model.weights, i)) for i in range(M)])
+    odds = model.weights / np.maximum(others, _MIN_OTHERS)
     for size in sizes:
         sets = _combinations(M, size)
         yes = np.bitwise_or.reduce(B.rows[sets], axis=1)
@@ -157,8 +162,11 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
         seen.append(yes | np.bitwise_and.reduce(known[sets], axis=1))
         weights.append(odds[sets].prod(axis=1))
         members += [tuple(s) for s in sets.tolist()]
-    kept = np.flatnonzero(np.concatenate(weights) > 0)
-    weight = np.concatenate(weights)[kept]
+    weight = np.concatenate(weights)
+    if (weight != weight[0]).any():
+        weight = weight / math.fsum(weight)
+    kept = np.flatnonzero(weight > 0)  # some underflow
+    weight = weight[kept]
     members = [members[k] for k in kept]
     names = _distinct([_short(" + ".join(model.objects[i] for i in s)) for s in members])
     groups: dict[tuple[int, ...], int] = {}
@@ -170,7 +178,7 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
         objects=names,
         groups=group_names if model.grouped else names,
         group_of=np.array(group_of, dtype=np.int64) if model.grouped else np.arange(len(names)),
-        weights=np.ones(len(names)) if (weight == weight[0]).all() else weight / math.fsum(weight),
+        weights=np.ones(len(names)) if (weight == weight[0]).all() else weight,
     )
 
 

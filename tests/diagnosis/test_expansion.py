@@ -162,6 +162,25 @@ def test_several_objects_are_the_sets_of_them() -> None:
                     assert several.groups[several.group_of[at]] == " + ".join(names)
 
 
+@pytest.mark.parametrize("most", [1e20, 1e300])
+def test_several_objects_of_which_one_is_nearly_certain(most: float) -> None:
+    """Its prior rounds to 1, its odds do not."""
+    model = build_model(np.eye(4, dtype=int), prior=[most, 1.0, 1.0, 1.0], objects=list("vwxy"))
+    several = with_several_objects(model, 2)
+    assert several.prior.sum() == pytest.approx(1)
+    assert (several.prior > 0).all()
+    at = several.objects.index("v")
+    assert several.prior[at] == pytest.approx(1)
+    for name in "wxy":
+        if f"v + {name}" in several.objects:
+            assert several.prior[several.objects.index(f"v + {name}")] == pytest.approx(1 / most)
+    session = Sessions(several).open()
+    while session.next_query is not None:
+        session = Sessions(several).answer(session, session.next_query.name, session.next_query.query == 0)
+    assert session.result is not None
+    assert session.result.name == "v"
+
+
 def test_an_empty_cell_of_several_is_known_where_another_says_yes() -> None:
     model = build_model([[None, 1], [1, 0], [0, 0]], false_positive_rates=[0.1, 0.1])
     several = with_several_objects(model, 2)
