@@ -92,7 +92,7 @@ class StreamRequest(FaultCollector):
         0.1, description="Largest norm of the weights, for `ofs`."
     )
     truncate: Annotated[Any, WithJsonSchema({"type": "boolean", "default": False})] = Field(
-        default=False, description="Whether `epsilon_greedy` keeps only its largest weights, as its algorithm is printed."
+        default=False, description="Whether `epsilon_greedy` keeps only its largest weights, as published."
     )
     prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _POSITIVE, "minItems": 2, "maxItems": 2})] = Field(
         [1.0, 1.0],

@@ -12,9 +12,9 @@ I(Y; A)    expected information of answers on the target, bits
 
 A test is performed once a query that it reveals is answered and no performed test revealed that query; of several such
 tests it is the cheapest. The other queries of a performed test cost nothing, nor do those of a test without a price. As
-long as free queries together inform on the target, the most informative of them is asked, and ordered if its test is not
-performed. Otherwise the test with the largest I(Y; A_t) / p_t is ordered, and
-its most informative query asked. A query that no test reveals counts as a test of its own, at its cost in the model.
+long as free queries together inform on the target, the most informative of them is asked; its test is ordered unless it
+is performed. Otherwise the test with the largest I(Y; A_t) / p_t is ordered, and its most informative query asked. A
+query that no test reveals counts as a test of its own, at its cost in the model.
 Where no test informs on the target, as with exclusive or, the objects take the targets' place. The model's algorithm
 plays no part.
 

@@ -35,9 +35,9 @@ leaves everything on one side scores as well as any, and asking it would never e
 
 Queries that cost different amounts are compared by gain per cost; a gain within rounding of 0 counts as 0. A query is
 as good as the best if its gain differs by rounding alone from what the best rate gives at its cost. An absolute
-tolerance of rates would make all queries equal beside one that costs almost nothing. For GBS, which identifies objects, this is the
-cost-sensitive greedy rule, whose expected cost is within a factor of order ln(1 / min_i pi_i) of the least. For the
-others no such factor is known, and there are models on which greedy rules for groups do badly.
+tolerance of rates would make all queries equal beside one that costs almost nothing. For GBS, which identifies
+objects, this is the cost-sensitive greedy rule, whose expected cost is within a factor of order ln(1 / min_i pi_i) of
+the least. For the others no such factor is known, and there are models on which greedy rules for groups do badly.
 
 References
 ----------
@@ -195,7 +195,8 @@ def cheapest_of_best(
     best = np.where(usable, gain / costs, 0.0).max(axis=1, keepdims=True)
     tied = usable & (gain >= best * costs - tolerance) & ((gain > 0) | (best == 0))
     cost = np.where(tied, costs, np.inf)
-    return tied & (cost <= cost.min(axis=1, keepdims=True))
+    cheapest: NDArray[np.bool_] = tied & (cost <= cost.min(axis=1, keepdims=True))
+    return cheapest
 
 
 def tie_keys(model: DiagnosisModel) -> NDArray[np.uint64] | None:

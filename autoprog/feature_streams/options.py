@@ -46,7 +46,7 @@ class StreamOptions:
     cap : float, largest norm of the weights of `ofs`, above 0 and below `LARGEST_STEP`
         The published 0.1 lets every exploring round erase the past; 3.16 is somewhat better.
     truncate : bool
-        Whether `epsilon_greedy` keeps only its M largest weights, as algorithm 4 is printed; the source's text keeps all.
+        Whether `epsilon_greedy` keeps only its M largest weights, as in algorithm 4; the source's text keeps all.
     prior : (float, float), of every feature's mean reward under `thompson`
         Both parameters of a Beta distribution, above 0, or mean and standard deviation of a normal one.
     likelihood : {"bernoulli", "gaussian"}, of the rewards under `thompson`
@@ -90,9 +90,9 @@ class StreamOptions:
         if self.subset_size is not None and not 1 <= self.subset_size <= most:
             features = "number of features" if n_features is None else f"{n_features} features"
             yield Fault("/subset_size", f"must be between 1 and the {features}, not {self.subset_size}")
-        for name, value, least in (("step", self.step, 0.0), ("cap", self.cap, 0.0), ("noise", self.noise, MIN_SD)):
-            if not least < value < LARGEST_STEP:
-                yield Fault(f"/{name}", f"must be above {least:g} and below {LARGEST_STEP:g}, not {value}")
+        for name, number, least in (("step", self.step, 0.0), ("cap", self.cap, 0.0), ("noise", self.noise, MIN_SD)):
+            if not least < number < LARGEST_STEP:
+                yield Fault(f"/{name}", f"must be above {least:g} and below {LARGEST_STEP:g}, not {number}")
         if not 0 <= self.epsilon <= 1 or (self.algorithm == "ofs" and self.epsilon == 0):
             yield Fault("/epsilon", f"must lie in [0, 1], and above 0 for ofs, not {self.epsilon}")
         yield from self._prior_faults()

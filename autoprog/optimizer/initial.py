@@ -51,6 +51,7 @@ def stratified_design(
     known: AbstractSet[Configuration],
     rng: np.random.Generator,
     first: Sequence[Configuration] = (),
+    *,
     also_taken: AbstractSet[Configuration] = frozenset(),
 ) -> tuple[Configuration, ...]:
     """Make distinct new pipelines that use every prediction algorithm, then those of other stages, equally often."""

@@ -145,8 +145,10 @@ class StructuredOptimizer:
         self, size: int, known: set[Configuration], seen: set[Configuration], rng: np.random.Generator
     ) -> tuple[Configuration, ...]:
         """Choose cheap kinds, then any kinds once the cheap ones are exhausted."""
-        design = stratified_design(self._encoding, self._first_kinds, size, known, rng, self._first, seen)
-        rest = stratified_design(self._encoding, self._kinds, size - len(design), {*known, *design}, rng, also_taken=seen)
+        design = stratified_design(self._encoding, self._first_kinds, size, known, rng, self._first, also_taken=seen)
+        rest = stratified_design(
+            self._encoding, self._kinds, size - len(design), {*known, *design}, rng, also_taken=seen
+        )
         return (*design, *rest)
 
     def _mixture(self, belief: SurrogateState, rng: np.random.Generator, averaged: int | None = None) -> Mixture:

@@ -107,8 +107,8 @@ def test_without_proposals_it_concludes_on_as_many_subspaces_as_earlier_cohorts_
     search_id = bench.queue(**budget(24), opening=False, optimizer={"family_strength": 0.0})
     bench.runner(InlineDispatcher()).run_one()
     with bench.database.session() as session:
-        rows = session.scalars(select(ProposalRow).where(ProposalRow.search_id == search_id).order_by(ProposalRow.batch))
-        state = list(rows)[-1].document["state"]
+        of_search = select(ProposalRow).where(ProposalRow.search_id == search_id)
+        state = list(session.scalars(of_search.order_by(ProposalRow.batch)))[-1].document["state"]
     assert max(max(labels) for labels in (state["best"], *state["samples"])) >= OptimizerOptions().subspaces
     again = bench.go_on(search_id, 24)
     bench.runner(InlineDispatcher()).run_one()
