@@ -115,9 +115,9 @@ def weighted_share(a: _Floats, b: _Floats, groups: NDArray[np.integer] | None) -
     residuals: _Floats = a - s * b
     inside = b > 0
     most = units = int(inside.sum())
-    among = None if groups is None else groups[inside]
-    correction = 1.0
+    among, correction = None, 1.0
     if groups is not None:
+        among = groups[inside]
         residuals = np.bincount(groups, residuals).astype(np.float64)
         units = len(np.unique(among))
         correction = units / max(1, units - 1)

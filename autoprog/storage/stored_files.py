@@ -104,10 +104,7 @@ def remove_unreferenced(database: Database, files: Files, freed: Iterable[Stored
 
 
 def sweep(database: Database, files: Files) -> None:
-    """Remove files with a row that processes left when they died before referring to them or removing them.
-
-    One that cannot be removed is logged, and stays until a later call.
-    """
+    """Remove files with a row that processes left when they died before referring to them or removing them."""
     with database.session(read_only=True) as session:
         abandoned = and_(StoredFileRow.put_at < database_now(session) - _ABANDONED, ~_is_referenced())
         found = [StoredFile(row.kind, row.sha256) for row in session.scalars(select(StoredFileRow).where(abandoned))]
@@ -118,7 +115,7 @@ def sweep(database: Database, files: Files) -> None:
                 if (row := session.scalars(locked).one_or_none()) is not None:
                     files.delete(file, unfinished=True)
                     session.delete(row)
-        except Exception:  # noqa: BLE001  each storage has errors of its own
+        except Exception:  # noqa: BLE001  each storage has errors of its own; the file stays until a later call
             _log.exception("file_not_removed", kind=file.kind, sha256=file.sha256)
 
 
