@@ -39,8 +39,9 @@ class HistogramBooster(BinaryClassifier):
         """Fit the booster; NaN is missing, codes are whole numbers from 0; ValueError without two classes."""
         outcome = np.asarray(y)
         self.classes_, events = two_classes(outcome)
-        columns = self._learn_columns(X, events)
-        self.estimator_ = clone(self.estimator).fit(columns, outcome, sample_weight=sample_weight, **self._codes)
+        columns = np.asarray(self._learn_columns(X, events))
+        booster = self._booster(columns.shape[1])
+        self.estimator_ = booster.fit(columns, outcome, sample_weight=sample_weight, **self._codes)
         return self
 
     def fit_path(
@@ -53,10 +54,11 @@ class HistogramBooster(BinaryClassifier):
         """Grow trees until the held-out loss no longer falls; see `autoprog.space.path.PathLearner`."""
         outcome = np.asarray(y)
         self.classes_, events = two_classes(outcome)
-        columns = self._learn_columns(X, events)
+        columns = np.asarray(self._learn_columns(X, events))
         held_out = held_out._replace(X=np.asarray(self._columns(held_out.X)))
         staged = _StagedLightgbm if type(self.estimator).__name__ == "LGBMClassifier" else _StagedXgboost
-        grown = staged(clone(self.estimator), np.asarray(columns), outcome, held_out, sample_weight, self._codes)
+        booster = self._booster(columns.shape[1])
+        grown = staged(booster, columns, outcome, held_out, sample_weight, self._codes)
         self.estimator_ = grown.estimator
         values = [int(v) for v in grid_up_to(self.least_trees, int(self.estimator.n_estimators))]
         if grown.has_lost_patience:
@@ -65,6 +67,13 @@ class HistogramBooster(BinaryClassifier):
         ends = [min(v, grown.n_trees) for v in values]
         margins = np.cumsum([grown.margin(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)], axis=0)
         return PathFit(tuple(values), expit(margins))
+
+    def _booster(self, n_columns: int) -> BaseEstimator:
+        """The unfitted booster for a table of this width."""
+        booster = clone(self.estimator)
+        types = getattr(booster, "feature_types", None)  # XGBoost alone has them
+        # With few events, intervals are merged, and the last columns of the pooled table are fewer than planned.
+        return booster if types is None else booster.set_params(feature_types=types[:n_columns])
 
     @property
     def _codes(self) -> dict[str, Any]:

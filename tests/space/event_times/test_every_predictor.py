@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Cohort, Feature
 from autoprog.evaluation import Plan, fit_pipeline
+from autoprog.evaluation.fitting import fit_along
 from autoprog.model import dump_estimator, load_estimator
 from autoprog.space import Configuration, Reduction, Space, Step
 from autoprog.space.prediction import BEYOND_TABLE_1, FOR_COMPETING_RISKS, PREDICTION
-from tests.space.event_times.cohorts import real_event_cohort
+from tests.space.event_times.cohorts import as_cohort, real_event_cohort, simulated
 
 PREDICTORS = [a.name for a in (*PREDICTION, *BEYOND_TABLE_1, *FOR_COMPETING_RISKS)]
 CALIBRATIONS = ("none", "sigmoid", "isotonic")
@@ -83,3 +84,28 @@ def test_risks_are_probabilities_that_rise_and_survive_storage(predictor: str) -
 def test_with_every_calibration_too(predictor: str, name: str) -> None:
     n = check(predictor, name, CALIBRATIONS)
     assert n == 0 if (predictor, name) == ("fine_gray", "veteran") else n in {3, 6}
+
+
+def few_events(n: int, n_events: int) -> Cohort:
+    """A column of four unordered levels and three others; all but the first events are censored."""
+    data, rng = simulated(0, n), np.random.default_rng(0)
+    y = data.y.copy()
+    y["event"][np.flatnonzero(y["event"])[n_events:]] = 0
+    X = np.column_stack([data.X, rng.integers(4, size=n)])
+    cohort = as_cohort(X, y, (0.5, 1.0), 1)
+    return replace(cohort, features=(*cohort.features[:3], Feature("site", "categorical", tuple("abcd"))))
+
+
+@pytest.mark.parametrize("predictor", ["xgboost", "lightgbm", "stochastic_boosting"])
+def test_boosters_keep_codes_where_few_events_merge_intervals(predictor: str) -> None:
+    cohort = few_events(120, 35)
+    plan = Plan("uno_c", folds=5, repeats=1, seed=0, times=cohort.time_grid)
+    step = Space.full().algorithm("prediction", predictor).default_step()
+    configuration = Configuration(Step.of("none"), Step.of("none"), step, Step.of("none"))
+    for number in range(5):
+        fold = plan.fold(cohort, number)
+        pipeline = fit_pipeline(configuration, cohort, fold.train, plan, seed=1)
+        assert len(pipeline.learner_.cuts_) < len(plan.times)
+        F = pipeline.cumulative_incidence(cohort.X[fold.test], plan.times)
+        assert np.ptp(F[:, 0, -1]) > 0
+        assert np.isfinite(fit_along(configuration, cohort, fold, plan, seed=1).risks).all()
