@@ -22,6 +22,7 @@ from autoprog.cohort.description import (
     describe_by_outcome,
 )
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
+from autoprog.cohort.grouped_folds import grouped_splits
 from autoprog.cohort.identifiers import PatientIdentifiers
 from autoprog.cohort.inference import cleveland
 from autoprog.cohort.outcome import Binary, TimeToEvent, Visits, outcome_from_json, outcome_to_json
@@ -91,6 +92,7 @@ __all__ = [
     "file_faults",
     "follow_up",
     "from_parquet",
+    "grouped_splits",
     "guess_censored",
     "guess_outcome",
     "guess_positive",

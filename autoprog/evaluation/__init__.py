@@ -14,7 +14,7 @@ from autoprog.evaluation.cross_validation import (
 )
 from autoprog.evaluation.evaluation import MIN_FOLDS, Evaluation, History, Race, Status, residual_variance
 from autoprog.evaluation.fitting import fit_pipeline, has_path, is_out_of_bag
-from autoprog.evaluation.folds import Fold, grouped_splits, make_folds
+from autoprog.evaluation.folds import Fold, make_folds
 from autoprog.evaluation.notes import summarise, without_values
 from autoprog.evaluation.plan import Plan
 from autoprog.evaluation.prefixes import PrefixMemory
@@ -38,7 +38,6 @@ __all__ = [
     "evaluate_fold",
     "evaluate_out_of_bag",
     "fit_pipeline",
-    "grouped_splits",
     "has_path",
     "is_of_fold",
     "is_out_of_bag",

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from autoprog.cohort import Cohort
-from autoprog.evaluation.folds import Fold, grouped_splits
+from autoprog.cohort import Cohort, grouped_splits
+from autoprog.evaluation.folds import Fold
 from autoprog.evaluation.plan import Plan
 from autoprog.space import (
     CalibratedIncidence,

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
-from autoprog.evaluation import grouped_splits
+from autoprog.cohort import grouped_splits
 from autoprog.performance import EPSILON, compute_logit
 from autoprog.performance.calibration import Coefficient
 from autoprog.performance.logistic import fit_logistic, information, maximum_likelihood, overlap

@@ -9,9 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
-from autoprog.cohort import Cohort
-from autoprog.evaluation import folds as folds_module
-from autoprog.evaluation.folds import grouped_splits
+from autoprog.cohort import Cohort, grouped_folds, grouped_splits
 from tests.cohorts import event_cohort, labelled_visits, mixed_cohort
 
 COHORTS: dict[str, Callable[[], Cohort]] = {
@@ -93,8 +91,8 @@ def test_as_few_groups_as_folds_are_one_each(n_groups: int) -> None:
 
 def test_a_hundred_thousand_groups_are_dealt_by_their_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = []
-    deal = folds_module._dealt
-    monkeypatch.setattr(folds_module, "_dealt", lambda p, *more: (kinds.append(len(p)), deal(p, *more))[1])
+    deal = grouped_folds._dealt
+    monkeypatch.setattr(grouped_folds, "_dealt", lambda p, *more: (kinds.append(len(p)), deal(p, *more))[1])
     rng = np.random.default_rng(0)
     groups, y = rng.integers(100_000, size=500_000), (rng.random(500_000) < 0.1).astype(np.int8)
     held_out = [test for _, test in grouped_splits(y, groups, 5, 0)]
