@@ -23,6 +23,7 @@ from autoprog.space import (
     Space,
     build_pipeline,
 )
+from autoprog.space.groups import with_groups
 
 
 def fit_pipeline(
@@ -33,7 +34,7 @@ def fit_pipeline(
     seed: int,
     memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
 ) -> BaseEstimator:
-    """Fit a configuration; the inner folds of a calibration split neither groups nor repeated rows.
+    """Fit a configuration; the inner folds of a calibration and of learners split neither groups nor repeated rows.
 
     Parameters
     ----------
@@ -57,17 +58,19 @@ def fit_pipeline(
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
     X, y = cohort.X[rows], cohort.outcomes[rows]
     together = _together(cohort, rows)
+    groups = with_groups(pipeline, together)
     if together is None or not isinstance(pipeline, CalibratedRisk | CalibratedIncidence):
-        return pipeline.fit(X, y)
+        return pipeline.fit(X, y, **groups)
     inner: Any = pipeline.cv  # a number of folds, or what makes them
     splits = grouped_splits(cohort.y[rows], together, getattr(inner, "n_splits", inner), seed)
-    pipeline.set_params(cv=splits).fit(X, y)
+    pipeline.set_params(cv=splits).fit(X, y, **groups)
     return pipeline.set_params(cv=inner)  # rows are no part of a stored model
 
 
 def _together(cohort: Cohort, rows: NDArray[np.intp]) -> NDArray[np.integer] | None:
     """Groups of rows that inner folds must not split; None if there are none."""
-    # A patient in both the training and the held-out part is predicted too well, and the calibration becomes too steep.
+    # A patient in both the training and the held-out part is predicted too well: the calibration becomes too steep, a
+    # network stops too late, and codes of levels tell his outcome.
     if cohort.groups is not None:
         return cohort.groups[rows]
     return rows if len(np.unique(rows)) < len(rows) else None
@@ -98,15 +101,17 @@ def fit_along(
     """Fit a configuration with a path, whose hyperparameter is the bound, on a fold's training patients."""
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
     y = cohort.outcomes
-    learnt, others = y[fold.train], y[fold.test]
+    learnt, others, together = y[fold.train], y[fold.test], _together(cohort, fold.train)
     if isinstance(pipeline, IncidencePipeline):
-        curves = pipeline.fit_path(cohort.X[fold.train], learnt, cohort.X[fold.test], others, np.array(plan.times))
+        times = np.array(plan.times)
+        curves = pipeline.fit_path(cohort.X[fold.train], learnt, cohort.X[fold.test], others, times, together)
         return Along(pipeline, curves.values, curves.risks)
     *before, (name, learner) = pipeline.steps
     # The memory of a pipeline does not cover its last step.
     stages = Pipeline([*before, (name, "passthrough")], memory=memory)
     columns = stages.fit_transform(cohort.X[fold.train], learnt)
-    path = learner.fit_path(columns, learnt, HeldOut(stages.transform(cohort.X[fold.test]), others))
+    held_out = HeldOut(stages.transform(cohort.X[fold.test]), others)
+    path = learner.fit_path(columns, learnt, held_out, **with_groups(learner, together))
     return Along(stages, path.values, path.risks)
 
 

@@ -42,6 +42,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space._base import Algorithm, Cost, Input, TableShape
 from autoprog.space.event_times import CalibratedIncidence
+from autoprog.space.groups import Groups, with_groups
 from autoprog.space.hyperparameters import Parameter
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
@@ -91,16 +92,18 @@ class CalibratedRisk(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc
         self.method = method
         self.cv = cv
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the pipeline and its calibration to an outcome of two classes."""
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: Groups | None = None) -> Self:
+        """Fit the pipeline, which gets the groups, and its calibration to an outcome of two classes."""
         columns, outcome = np.asarray(X), np.asarray(y)
         self.classes_, events = two_classes(outcome)
         z = np.empty(len(events))
         for train, test in check_cv(self.cv, outcome, classifier=True).split(columns, outcome):
-            z[test] = _log_odds(clone(self.estimator).fit(columns[train], outcome[train]), columns[test])
+            of_part = None if groups is None else groups[train]
+            part = clone(self.estimator).fit(columns[train], outcome[train], **with_groups(self.estimator, of_part))
+            z[test] = _log_odds(part, columns[test])
         self.isotonic_ = _isotonic(z, events) if self.method == "isotonic" else None
         self.sigmoids_ = np.empty((0, 3)) if self.method == "isotonic" else _MAPS[self.method](z, events)
-        self.estimator_ = clone(self.estimator).fit(columns, outcome)
+        self.estimator_ = clone(self.estimator).fit(columns, outcome, **with_groups(self.estimator, groups))
         return self
 
     def predict_proba(self, X: ArrayLike) -> _Floats:

@@ -44,7 +44,8 @@ class PathFit(NamedTuple):
 class PathLearner(Protocol):
     """A classifier that can be fitted along a path."""
 
-    # An estimator built with one of the path's values and fitted to the same rows must give the same risks.
+    # An estimator built with one of the path's values and fitted to the same rows must give the same risks. Where its
+    # `fit` takes `groups`, `fit_path` does too.
     def fit_path(
         self,
         X: NDArray[np.float64],

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, Tra
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.cohort import stratified_rows
+from autoprog.space.groups import Groups, with_groups
 from autoprog.space.path import HeldOut, PathFit
 
 
@@ -21,24 +22,28 @@ class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.max_patients = max_patients
         self.seed = seed
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: Groups | None = None,
+    ) -> Self:
         """Fit to all patients, or to a subsample that keeps the share of events."""
-        rows, outcome, weights = self._fewer(X, y, sample_weight)
+        rows, outcome, weights, groups = self._fewer(X, y, sample_weight, groups)
         more = {} if weights is None else {"sample_weight": weights}
-        self.estimator_ = clone(self.estimator).fit(rows, outcome, **more)
+        self.estimator_ = clone(self.estimator).fit(rows, outcome, **more, **with_groups(self.estimator, groups))
         return self
 
     def _fewer(
-        self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
-        rows, outcome = np.asarray(X), None if y is None else np.asarray(y)
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        self.n_patients_ = len(rows)
-        if len(rows) > self.max_patients:
-            chosen = stratified_rows(outcome, len(rows), self.max_patients, np.random.default_rng(self.seed))
-            rows, outcome = rows[chosen], None if outcome is None else outcome[chosen]
-            weights = None if weights is None else weights[chosen]
-        return rows, outcome, weights
+        self, X: ArrayLike, y: ArrayLike | None, *of_rows: ArrayLike | None
+    ) -> tuple[NDArray[Any], Any, Any, Any]:
+        columns, outcome = np.asarray(X), None if y is None else np.asarray(y)
+        self.n_patients_ = len(columns)
+        chosen: Any = slice(None)
+        if len(columns) > self.max_patients:
+            chosen = stratified_rows(outcome, len(columns), self.max_patients, np.random.default_rng(self.seed))
+        return (columns[chosen], *(None if v is None else np.asarray(v)[chosen] for v in (outcome, *of_rows)))
 
 
 class SubsampledTransformer(TransformerMixin, _Subsampled):  # type: ignore[misc]
@@ -66,11 +71,13 @@ class SubsampledClassifier(ClassifierMixin, _Subsampled):  # type: ignore[misc]
         y: NDArray[np.integer],
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
+        groups: Groups | None = None,
     ) -> PathFit:
         """Fit along the path of the estimator; see `autoprog.space.path.PathLearner`."""
-        rows, outcome, weights = self._fewer(X, y, sample_weight)
+        rows, outcome, weights, groups = self._fewer(X, y, sample_weight, groups)
         self.estimator_ = clone(self.estimator)
-        path: PathFit = self.estimator_.fit_path(rows, outcome, held_out, weights)
+        more = with_groups(self.estimator, groups)
+        path: PathFit = self.estimator_.fit_path(rows, outcome, held_out, weights, **more)
         return path
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -36,6 +36,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from autoprog.cohort import event_strata
 from autoprog.space.event_times.curves import scaled_to_leave_room
+from autoprog.space.groups import Groups, with_groups
 from autoprog.survival import ipcw_weights
 
 _EPSILON = 1e-6
@@ -85,18 +86,19 @@ class CalibratedIncidence(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mi
         self.cv = cv
         self.seed = seed
 
-    def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Fit the pipeline and its calibration to outcomes of dtype `EVENT_TIMES`."""
+    def fit(self, X: ArrayLike, y: NDArray[np.void], groups: Groups | None = None) -> Self:
+        """Fit the pipeline, which gets the groups, and its calibration to outcomes of dtype `EVENT_TIMES`."""
         columns, t = np.asarray(X, dtype=np.float64), np.asarray(self.times, dtype=np.float64)
         F = np.empty((len(columns), len(t)))
         for train, test in self._splits(y):
-            part = clone(self.estimator).fit(columns[train], y[train])
+            of_part = None if groups is None else groups[train]
+            part = clone(self.estimator).fit(columns[train], y[train], **with_groups(self.estimator, of_part))
             F[test] = part.cumulative_incidence(columns[test], t)[:, 0]
         e = (y["event"] == 1)[:, None] & (y["time"][:, None] <= t)
         w = ipcw_weights(y["time"], y["event"], t)
         self.sigmoid_ = _sigmoid(F, e, w) if self.method == "sigmoid" else (0.0, 1.0)
         self.isotonic_ = _isotonic(F, e, w) if self.method == "isotonic" else None
-        self.estimator_ = clone(self.estimator).fit(columns, y)
+        self.estimator_ = clone(self.estimator).fit(columns, y, **with_groups(self.estimator, groups))
         return self
 
     def _splits(self, y: NDArray[np.void]) -> Splits:

@@ -33,6 +33,7 @@ from autoprog.cohort import stratified_rows
 from autoprog.space.event_times.curves import at_times
 from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, predict_share
 from autoprog.space.event_times.person_periods import PersonPeriods, cuts_with_events, with_interval
+from autoprog.space.groups import Groups
 from autoprog.space.path import HeldOut, PathFit
 
 MAX_CELLS = 50_000_000
@@ -69,15 +70,21 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_causes = n_causes
         self.seed = seed
 
-    def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
+    def fit(self, X: ArrayLike, y: NDArray[np.void], groups: Groups | None = None) -> Self:
         """Pool the intervals and fit one classifier per cause; ValueError without an event of interest in them."""
-        table, event = self._pooled(X, y)
+        table, event, together = self._pooled(X, y, groups)
         causes = range(1, self.n_causes + 1)
-        self.classifiers_ = [fitted_to(self.classifier, table, event == cause) for cause in causes]
+        self.classifiers_ = [fitted_to(self.classifier, table, event == cause, groups=together) for cause in causes]
         return self
 
     def fit_path(
-        self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
+        self,
+        X: ArrayLike,
+        y: NDArray[np.void],
+        other_X: ArrayLike,
+        other_y: NDArray[np.void],
+        times: ArrayLike,
+        groups: Groups | None = None,
     ) -> PathFit:
         """Fit the classifiers along their path, monitored on the intervals at risk of held-out patients.
 
@@ -89,6 +96,8 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             The held-out patients.
         times : array-like, shape = (n_times,)
             Times of the risks.
+        groups : ndarray of int, shape = (n,), or None
+            Patients that a classifier's own splits keep together.
 
         Returns
         -------
@@ -100,7 +109,7 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             As in `fit`.
         """
-        table, event = self._pooled(X, y)
+        table, event, together = self._pooled(X, y, groups)
         columns, J = np.asarray(other_X, dtype=np.float64), len(self.cuts_)
         n = len(columns)
         periods = PersonPeriods.of(other_y, self.cuts_)
@@ -109,7 +118,9 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         weight[places], happened[places] = 1.0, periods.event
         others = with_interval(np.repeat(columns, J, axis=0), np.tile(np.arange(J), n), J)
         paths = [
-            path_fitted_to(self.classifier, table, event == cause, HeldOut(others, happened == cause, weight))
+            path_fitted_to(
+                self.classifier, table, event == cause, HeldOut(others, happened == cause, weight), groups=together
+            )
             for cause in range(1, self.n_causes + 1)
         ]
         values, hazards = along_all(paths)
@@ -119,25 +130,29 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ]
         return PathFit(values, np.array(F))
 
-    def _pooled(self, X: ArrayLike, y: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-        """The pooled training table, and the event code of each of its rows."""
+    def _pooled(
+        self, X: ArrayLike, y: NDArray[np.void], groups: Groups | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int8], Groups | None]:
+        """The pooled training table, and the event code and the group of each of its rows."""
         columns = np.asarray(X, dtype=np.float64)
         self.cuts_ = cuts_with_events(y, np.asarray(self.times, dtype=np.float64))
-        columns, y = self._fewer(columns, y)
+        chosen = self._fewer(columns, y)
+        columns, y = columns[chosen], y[chosen]
         periods = PersonPeriods.of(y, self.cuts_)
+        together = None if groups is None else groups[chosen][periods.patient]
         if not (periods.event == 1).any():
             msg = f"no patient to learn from has the event of interest until {self.cuts_[-1]:g}"
             raise ValueError(msg)
-        return with_interval(columns[periods.patient], periods.interval, len(self.cuts_)), periods.event
+        return with_interval(columns[periods.patient], periods.interval, len(self.cuts_)), periods.event, together
 
-    def _fewer(self, X: NDArray[np.float64], y: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.void]]:
+    def _fewer(self, X: NDArray[np.float64], y: NDArray[np.void]) -> NDArray[np.intp] | slice:
+        """Rows of the patients whose intervals fit into the pooled table."""
         n_intervals = len(self.cuts_)
         n_periods = int(np.minimum(np.searchsorted(self.cuts_, y["time"]) + 1, n_intervals).sum())
         most = most_patients(len(X), n_periods, X.shape[1] + n_intervals - 1)
         if len(X) <= most:
-            return X, y
-        rows = stratified_rows(y, len(y), most, np.random.default_rng(self.seed))
-        return X[rows], y[rows]
+            return slice(None)
+        return stratified_rows(y, len(y), most, np.random.default_rng(self.seed))
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
         """P(cause k until t | x), shape = (n, K, n_times), constant after the last cut."""

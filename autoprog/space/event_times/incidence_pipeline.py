@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.outcomes import has_event
+from autoprog.space.groups import Groups, with_groups
 from autoprog.space.path import PathFit
 
 
@@ -34,14 +35,21 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
         self.stages = stages
         self.learner = learner
 
-    def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
+    def fit(self, X: ArrayLike, y: NDArray[np.void], groups: Groups | None = None) -> Self:
         """Fit every stage to the output of the stage before; NaN in `X` is missing, `y` has dtype `EVENT_TIMES`."""
         self.stages_ = clone(self.stages)
-        self.learner_ = clone(self.learner).fit(self.stages_.fit_transform(X, has_event(y)), y)
+        columns = self.stages_.fit_transform(X, has_event(y))
+        self.learner_ = clone(self.learner).fit(columns, y, **with_groups(self.learner, groups))
         return self
 
     def fit_path(
-        self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
+        self,
+        X: ArrayLike,
+        y: NDArray[np.void],
+        other_X: ArrayLike,
+        other_y: NDArray[np.void],
+        times: ArrayLike,
+        groups: Groups | None = None,
     ) -> PathFit:
         """Fit the learner along its path, monitored on held-out patients.
 
@@ -53,6 +61,8 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
             The held-out patients.
         times : array-like, shape = (n_times,)
             Times of the risks.
+        groups : ndarray of int, shape = (n_patients,), or None
+            Rows that a learner's own splits keep together.
 
         Returns
         -------
@@ -62,7 +72,9 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
         self.stages_ = clone(self.stages)
         columns = self.stages_.fit_transform(X, has_event(y))
         self.learner_ = clone(self.learner)
-        path: PathFit = self.learner_.fit_path(columns, y, self.stages_.transform(other_X), other_y, times)
+        others = self.stages_.transform(other_X)
+        more = with_groups(self.learner, groups)
+        path: PathFit = self.learner_.fit_path(columns, y, others, other_y, times, **more)
         return path
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.curves import at_times
 from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, predict_share
+from autoprog.space.groups import Groups
 from autoprog.space.path import HeldOut, PathFit
 from autoprog.survival import aalen_johansen, ipcw_weights
 
@@ -57,19 +58,25 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.horizons = horizons
         self.n_causes = n_causes
 
-    def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
+    def fit(self, X: ArrayLike, y: NDArray[np.void], groups: Groups | None = None) -> Self:
         """Fit one classifier per cause and horizon; ValueError if no or every patient has the event by a horizon."""
         columns, t = np.asarray(X, dtype=np.float64), np.asarray(self.horizons, dtype=np.float64)
         weights, by_now = self._known(y, t)
         self.classifiers_ = [
-            [self._fitted(columns, (y["event"] == cause) & by_now[:, j], weights[:, j]) for j in range(len(t))]
+            [self._fitted(columns, (y["event"] == cause) & by_now[:, j], weights[:, j], groups) for j in range(len(t))]
             for cause in range(1, self.n_causes + 1)
         ]
         self._learn_pace(y, t)
         return self
 
     def fit_path(
-        self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
+        self,
+        X: ArrayLike,
+        y: NDArray[np.void],
+        other_X: ArrayLike,
+        other_y: NDArray[np.void],
+        times: ArrayLike,
+        groups: Groups | None = None,
     ) -> PathFit:
         """Fit the classifiers along their path, with the parameters and result of `DiscreteTime.fit_path`."""
         columns, t = np.asarray(X, dtype=np.float64), np.asarray(self.horizons, dtype=np.float64)
@@ -83,6 +90,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 (y["event"] == cause) & by_now[:, j],
                 weights[:, j],
                 HeldOut(others, (other_y["event"] == cause) & seen_by[:, j], other_weights[:, j]),
+                groups,
             )
             for cause in range(1, self.n_causes + 1)
             for j in range(len(t))
@@ -94,10 +102,17 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return PathFit(values, np.array([self._curves(F.reshape(shape), t, wanted) for F in risks]))
 
     def _path(
-        self, X: NDArray[np.float64], seen: NDArray[np.bool_], weights: NDArray[np.float64], held_out: HeldOut
+        self,
+        X: NDArray[np.float64],
+        seen: NDArray[np.bool_],
+        weights: NDArray[np.float64],
+        held_out: HeldOut,
+        groups: Groups | None,
     ) -> PathFit | NDArray[np.float64]:
         known = weights > 0
-        return path_fitted_to(self.classifier, X[known], seen[known], held_out, weights[known] / weights[known].mean())
+        of_known = weights[known] / weights[known].mean()
+        together = None if groups is None else groups[known]
+        return path_fitted_to(self.classifier, X[known], seen[known], held_out, of_known, together)
 
     def _known(self, y: NDArray[np.void], t: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The weights w, and whether follow-up has ended by each horizon."""
@@ -111,10 +126,18 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.pace_times_ = np.unique(y["time"][(y["event"] != 0) & (y["time"] <= t[-1])])
         self.pace_ = np.array([curves.incidence(k)(self.pace_times_) for k in range(1, self.n_causes + 1)])
 
-    def _fitted(self, X: NDArray[np.float64], seen: NDArray[np.bool_], weights: NDArray[np.float64]) -> BaseEstimator:
+    def _fitted(
+        self,
+        X: NDArray[np.float64],
+        seen: NDArray[np.bool_],
+        weights: NDArray[np.float64],
+        groups: Groups | None,
+    ) -> BaseEstimator:
         known = weights > 0
         # Mean 1, since penalties and minimum leaf weights assume unit weights.
-        return fitted_to(self.classifier, X[known], seen[known], weights[known] / weights[known].mean())
+        of_known = weights[known] / weights[known].mean()
+        together = None if groups is None else groups[known]
+        return fitted_to(self.classifier, X[known], seen[known], of_known, together)
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
         """P(cause k until t | x), shape = (n, K, n_times), constant after the last horizon."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 
+from autoprog.space.groups import Groups, with_groups
 from autoprog.space.hyperparameters import Parameter
 from autoprog.space.path import HeldOut, PathFit
 
@@ -21,6 +22,7 @@ def fitted_to(
     X: NDArray[np.float64],
     label: NDArray[np.bool_],
     sample_weight: NDArray[np.float64] | None = None,
+    groups: Groups | None = None,
 ) -> BaseEstimator:
     """Fit a clone of a classifier to a label; for a rare label, fit a constant equal to its share."""
     # A rare competing cause, or an early horizon, must not stop the other fits. The share is the Aalen-Johansen
@@ -29,7 +31,7 @@ def fitted_to(
     rare = min(n, len(label) - n) < MIN_LABELLED
     learner = DummyClassifier(strategy="prior") if rare else clone(classifier)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return learner.fit(X, label.astype(np.int8), **weights)
+    return learner.fit(X, label.astype(np.int8), **weights, **with_groups(learner, groups))
 
 
 def path_fitted_to(
@@ -38,13 +40,15 @@ def path_fitted_to(
     label: NDArray[np.bool_],
     held_out: HeldOut,
     sample_weight: NDArray[np.float64] | None = None,
+    groups: Groups | None = None,
 ) -> PathFit | NDArray[np.float64]:
     """Fit a clone of a `PathLearner` along its path; for a rare label, return the constant held-out risks."""
     n = int(label.sum())
     if min(n, len(label) - n) < MIN_LABELLED:
         return predict_share(fitted_to(classifier, X, label, sample_weight), held_out.X)
     watched = held_out._replace(y=np.asarray(held_out.y).astype(np.int8))
-    path: PathFit = clone(classifier).fit_path(X, label.astype(np.int8), watched, sample_weight)
+    more = with_groups(classifier, groups)
+    path: PathFit = clone(classifier).fit_path(X, label.astype(np.int8), watched, sample_weight, **more)
     return path._replace(risks=np.clip(path.risks, 0.0, 1.0))
 
 

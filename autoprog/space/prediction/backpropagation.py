@@ -32,6 +32,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
 
+from autoprog.space.groups import Groups, splits_by_group
 from autoprog.space.prediction.adamw import CosineAdamW
 from autoprog.space.prediction.torch_threads import one_torch_thread
 
@@ -88,11 +89,13 @@ class Network:
 
 
 @one_torch_thread()
-def train(X: NDArray[np.float32], y: NDArray[np.float32], recipe: Recipe, seed: int) -> Network:
+def train(
+    X: NDArray[np.float32], y: NDArray[np.float32], recipe: Recipe, seed: int, groups: Groups | None = None
+) -> Network:
     """Minimise the log loss by AdamW; keep the parameters that did best on a held-out fifth of each class."""
     generator = torch.Generator().manual_seed(seed)
     inputs, outcomes = torch.from_numpy(X), torch.from_numpy(y)
-    learning, held_out = _split(outcomes, generator)
+    learning, held_out = _split(outcomes, generator, groups)
     network = Network.drawn((X.shape[1], *recipe.hidden, 1), generator)
     batch = min(max(len(learning) // _BATCHES_PER_EPOCH, _MIN_BATCH), _LARGEST_BATCH)
     steps = min(_EPOCHS * math.ceil(len(learning) / batch), _STEPS)
@@ -114,9 +117,17 @@ def train(X: NDArray[np.float32], y: NDArray[np.float32], recipe: Recipe, seed: 
     return best
 
 
-def _split(y: torch.Tensor, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Patients to learn from and held-out patients, with the same share of each class."""
+def _split(
+    y: torch.Tensor, generator: torch.Generator, groups: Groups | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Patients to learn from and held-out patients, with the same share of each class; groups stay whole."""
     share = min(_HELD_OUT, _MAX_HELD_OUT / len(y))
+    if groups is not None:
+        seed = int(torch.randint(2**31, (), generator=generator))
+        splits = splits_by_group(y.numpy(), groups, math.ceil(1.0 / share), seed)
+        if splits is not None:
+            train, test = splits[0]
+            return torch.from_numpy(train), torch.from_numpy(test)
     learning, held_out = [], []
     for value in (0.0, 1.0):
         members = torch.nonzero(y == value)[:, 0]

@@ -14,6 +14,7 @@ from sklearn.preprocessing import TargetEncoder
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.space.groups import Groups, splits_by_group
 from autoprog.space.path import PATIENCE, HeldOut, PathFit, grid_up_to
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
@@ -35,11 +36,13 @@ class HistogramBooster(BinaryClassifier):
         self.least_trees = least_trees  # first value of a path
         self.encodes = encodes  # replace codes by shrunken shares of events; cross-fitted for training patients
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: Groups | None = None
+    ) -> Self:
         """Fit the booster; NaN is missing, codes are whole numbers from 0; ValueError without two classes."""
         outcome = np.asarray(y)
         self.classes_, events = two_classes(outcome)
-        columns = np.asarray(self._learn_columns(X, events))
+        columns = np.asarray(self._learn_columns(X, events, groups))
         booster = self._booster(columns.shape[1])
         self.estimator_ = booster.fit(columns, outcome, sample_weight=sample_weight, **self._codes)
         return self
@@ -50,11 +53,12 @@ class HistogramBooster(BinaryClassifier):
         y: NDArray[np.integer],
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
+        groups: Groups | None = None,
     ) -> PathFit:
         """Grow trees until the held-out loss no longer falls; see `autoprog.space.path.PathLearner`."""
         outcome = np.asarray(y)
         self.classes_, events = two_classes(outcome)
-        columns = np.asarray(self._learn_columns(X, events))
+        columns = np.asarray(self._learn_columns(X, events, groups))
         held_out = held_out._replace(X=np.asarray(self._columns(held_out.X)))
         staged = _StagedLightgbm if type(self.estimator).__name__ == "LGBMClassifier" else _StagedXgboost
         booster = self._booster(columns.shape[1])
@@ -80,16 +84,17 @@ class HistogramBooster(BinaryClassifier):
         takes_codes = self.categorical and not self.encodes
         return {"categorical_feature": list(self.categorical)} if takes_codes else {}
 
-    def _learn_columns(self, X: ArrayLike, events: NDArray[np.float64]) -> ArrayLike:
+    def _learn_columns(self, X: ArrayLike, events: NDArray[np.float64], groups: Groups | None) -> ArrayLike:
         """Columns for the fit."""
         self.encoder_ = None
         if not (self.encodes and self.categorical):
             return X
-        columns, codes = np.array(X, dtype=np.float64), list(self.categorical)
-        self.encoder_ = TargetEncoder(
-            target_type="binary", cv=StratifiedKFold(_parts(events), shuffle=True, random_state=0)
-        )
+        columns, codes, parts = np.array(X, dtype=np.float64), list(self.categorical), _parts(events)
+        by_row = StratifiedKFold(parts, shuffle=True, random_state=0)
+        by_group = splits_by_group(events, groups, parts, seed=0)
+        self.encoder_ = TargetEncoder(target_type="binary", cv=by_row if by_group is None else by_group)
         columns[:, codes] = self.encoder_.fit_transform(columns[:, codes], events)
+        self.encoder_.set_params(cv=by_row)  # rows are no part of a stored model
         return columns
 
     def _columns(self, X: ArrayLike) -> ArrayLike:

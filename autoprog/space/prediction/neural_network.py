@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.groups import Groups
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
@@ -49,7 +50,7 @@ class MultilayerPerceptron(BinaryClassifier):
         self.weight_decay = weight_decay  # decoupled, 0 or more
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: Groups | None = None) -> Self:
         """Train the network, stopping early on a held-out fifth of the patients; ValueError without two classes."""
         # Imported here, so that the service lists the space without the seconds and 200 MB that torch takes.
         from autoprog.space.prediction.backpropagation import Recipe, train  # noqa: PLC0415
@@ -58,7 +59,8 @@ class MultilayerPerceptron(BinaryClassifier):
         self.classes_, events = two_classes(outcome)
         self.centre_, self.scale_ = _robust_scale(columns)
         recipe = Recipe((self.width,) * self.layers, self.dropout, self.learning_rate, self.weight_decay)
-        network = train(self._scaled(columns).astype(np.float32), events.astype(np.float32), recipe, self.random_state)
+        z = self._scaled(columns).astype(np.float32)
+        network = train(z, events.astype(np.float32), recipe, self.random_state, groups)
         self.weights_ = [W.numpy() for W in network.weights]
         self.biases_ = [b.numpy() for b in network.biases]
         return self

@@ -28,6 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.space.groups import Groups, splits_by_group
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
@@ -42,7 +43,9 @@ class PlattScaled(BinaryClassifier):
         self.folds = folds
         self.seed = seed
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: Groups | None = None
+    ) -> Self:
         """Fit classifier and map; ValueError without two classes, or if one has fewer patients than `folds`."""
         table, outcome = np.asarray(X, dtype=np.float64), np.asarray(y)
         weights = np.ones(len(table)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -51,8 +54,10 @@ class PlattScaled(BinaryClassifier):
         if rarest < self.folds:
             msg = f"{self.folds} folds need as many patients of each class; the rarer one has {rarest}"
             raise ValueError(msg)
-        m = np.empty(len(table))
-        for train, test in StratifiedKFold(self.folds, shuffle=True, random_state=self.seed).split(table, outcome):
+        m, splits = np.empty(len(table)), splits_by_group(event, groups, self.folds, self.seed)
+        if splits is None:
+            splits = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed).split(table, outcome)
+        for train, test in splits:
             part = clone(self.estimator).fit(table[train], outcome[train], sample_weight=weights[train])
             m[test] = part.decision_function(table[test])
         self.slope_, self.intercept_ = _logistic_map(m, event, weights)

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.space.groups import Groups, with_groups
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
@@ -23,12 +24,15 @@ class Standardised(BinaryClassifier):
         self.estimator = estimator
         self.origin = origin  # what the classifier gets as 0, in standard deviations from the mean
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: Groups | None = None
+    ) -> Self:
         """Standardise and fit; ValueError without two classes, TypeError if the classifier takes no weights."""
         self.classes_, _ = two_classes(np.asarray(y))
         weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight, dtype=np.float64)}
         self.scaler_ = StandardScaler().fit(X, **weights)
-        self.estimator_ = clone(self.estimator).fit(self._standardised(X), y, **weights)
+        more = weights | with_groups(self.estimator, groups)
+        self.estimator_ = clone(self.estimator).fit(self._standardised(X), y, **more)
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:

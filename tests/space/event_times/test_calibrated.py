@@ -126,9 +126,9 @@ def test_inner_folds_keep_groups_whole_and_are_no_part_of_what_is_stored(
     seen: list[list[tuple[np.ndarray, np.ndarray]]] = []
     fit = CalibratedIncidence.fit
 
-    def spy(self: CalibratedIncidence, X: np.ndarray, y: np.ndarray) -> CalibratedIncidence:
+    def spy(self: CalibratedIncidence, X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> CalibratedIncidence:
         seen.append(self.cv)
-        return fit(self, X, y)
+        return fit(self, X, y, groups)
 
     monkeypatch.setattr(CalibratedIncidence, "fit", spy)
     rows = plan.fold(cohort, 0).train

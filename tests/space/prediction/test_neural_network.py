@@ -91,6 +91,15 @@ def test_the_held_out_patients_are_a_fifth_of_each_class() -> None:
     assert sorted(torch.cat([learning, held_out]).tolist()) == list(range(101))
 
 
+def test_held_out_groups_are_whole_and_a_fifth_of_each_class() -> None:
+    group = np.repeat(np.arange(40), 5)
+    y = torch.from_numpy((group % 4 == 0).astype(np.float32))
+    learning, held_out = _split(y, torch.Generator().manual_seed(0), group)
+    assert not set(group[learning.numpy()]) & set(group[held_out.numpy()])
+    assert (len(held_out), int(y[held_out].sum())) == (40, 10)
+    np.testing.assert_array_equal(np.sort(np.concatenate([learning, held_out])), np.arange(200))
+
+
 def test_the_kept_parameters_do_no_worse_on_the_held_out_than_chance() -> None:
     """Outcomes of pure noise: a network that never stopped would fit them and predict with confidence."""
     rng = np.random.default_rng(3)

@@ -1,0 +1,59 @@
+"""Groups of rows, such as the visits of a patient, that stay together where a learner splits its own training rows.
+
+Rows of one group are alike: a split between them shows the learner outcomes that it should predict.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from autoprog.cohort import grouped_splits
+
+Groups = NDArray[np.integer]
+
+
+def with_groups(estimator: BaseEstimator, groups: Groups | None) -> dict[str, Any]:
+    """Keyword of a fit that passes on the groups; empty without groups, or if the estimator splits no rows."""
+    if groups is None:
+        return {}
+    if isinstance(estimator, Pipeline):
+        name, learner = estimator.steps[-1]
+        return {f"{name}__{keyword}": value for keyword, value in with_groups(learner, groups).items()}
+    return {"groups": groups} if has_fit_parameter(estimator, "groups") else {}
+
+
+def splits_by_group(
+    label: NDArray[np.generic], groups: Groups | None, folds: int, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None:
+    """Split rows into stratified folds of whole groups, every training part with all labels.
+
+    Parameters
+    ----------
+    label : ndarray, shape = (n,)
+        The label of each row.
+    groups : ndarray of int, shape = (n,), or None
+        Rows of one group stay together.
+    folds : int
+        Number of folds, at least 2; fewer are made if a label would be missing in a training part.
+    seed : int
+        Seed of the splits.
+
+    Returns
+    -------
+    list of (train, test), or None
+        None without groups, or if a single group has all rows of a label.
+    """
+    if groups is None:
+        return None
+    labels, codes = np.unique(label, return_inverse=True)
+    for number in range(min(folds, len(np.unique(groups))), 1, -1):
+        splits = grouped_splits(codes, groups, number, seed)
+        if all(len(np.unique(codes[train])) == len(labels) for train, _ in splits):
+            return splits
+    return None
