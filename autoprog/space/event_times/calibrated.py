@@ -12,7 +12,9 @@ a, b     sigmoid: the log odds of the risk are a + b times those of F, b >= 0   
 
 The sigmoid is one weighted maximum-likelihood map for all times: it keeps the order of patients and of times. There is
 one isotonic map per time; their risks are then made nondecreasing in time. The incidence of competing causes is scaled
-to the rest. Maps are applied at the times of the fit too, so that a risk does not depend on the other requested times.
+to the rest. Isotonic risks, and competing causes, are computed at the times of the fit alone and rise between them as
+the curves of the learner do, so that a risk does not depend on the other requested times. After the last time of the
+fit all curves are constant.
 
 References
 ----------
@@ -35,7 +37,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.cohort import event_strata
-from autoprog.space.event_times.curves import scaled_to_leave_room
+from autoprog.space.event_times.curves import rising_alike, scaled_to_leave_room
 from autoprog.space.groups import Groups, with_groups
 from autoprog.survival import ipcw_weights
 
@@ -110,21 +112,23 @@ class CalibratedIncidence(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mi
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
         """P(cause k until t | x), shape = (n_patients, n_causes, n_times), as in `IncidencePipeline`."""
         check_is_fitted(self)
-        wanted = np.asarray(times, dtype=np.float64)
-        t = np.union1d(wanted, np.asarray(self.times, dtype=np.float64))
+        known = np.asarray(self.times, dtype=np.float64)
+        wanted = np.minimum(np.asarray(times, dtype=np.float64), known[-1])
+        t = np.union1d(wanted, known)
         F: NDArray[np.float64] = self.estimator_.cumulative_incidence(X, t)
-        return scaled_to_leave_room(F, self._mapped(F[:, 0], t))[:, :, np.searchsorted(t, wanted)]
+        at_known = F[:, :, np.searchsorted(t, known)]
+        curves = rising_alike(F, t, known, scaled_to_leave_room(at_known, self._mapped(at_known[:, 0])))
+        if self.isotonic_ is None:
+            curves[:, 0] = np.where(t > 0, self._mapped(F[:, 0]), 0.0)
+        return curves[:, :, np.searchsorted(t, wanted)]
 
-    def _mapped(self, F: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _mapped(self, F: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Calibrated risks, nondecreasing in time; isotonic ones only at the times of the fit."""
         if self.isotonic_ is None:
             a, b = self.sigmoid_
             mapped: NDArray[np.float64] = expit(a + b * logit(np.clip(F, _EPSILON, 1 - _EPSILON)))
         else:
-            known = np.asarray(self.times, dtype=np.float64)
-            # Times other than those of the fit use the map of the nearest one.
-            nearest = np.abs(t[:, None] - known).argmin(axis=1)
-            mapped = np.column_stack([self.isotonic_[k].predict(F[:, j]) for j, k in enumerate(nearest)])
-        mapped = np.where(t > 0, mapped, 0.0)
+            mapped = np.column_stack([isotonic.predict(F[:, j]) for j, isotonic in enumerate(self.isotonic_)])
         return np.asarray(np.maximum.accumulate(mapped, axis=1))
 
 

@@ -19,6 +19,40 @@ def at_times(F: NDArray[np.float64], known: NDArray[np.float64], times: NDArray[
     return np.asarray(np.minimum(before + share * (after - before), after))
 
 
+def rising_alike(
+    F: NDArray[np.float64], times: NDArray[np.float64], known: NDArray[np.float64], at_known: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Interpolate curves from 0 at time 0, such that each rises between two known times as another curve does.
+
+    Parameters
+    ----------
+    F : ndarray, shape = (..., n_times)
+        The curves to follow, nondecreasing.
+    times : ndarray, shape = (n_times,)
+        Times of F, ascending, known times included; none is after the last of these.
+    known : ndarray, shape = (n_known,)
+        Times with known values, ascending, above 0.
+    at_known : ndarray, shape = (..., n_known)
+        The values, nondecreasing.
+
+    Returns
+    -------
+    ndarray, shape = (..., n_times)
+        Nondecreasing; straight between two known times at which F is the same.
+    """
+    F = np.maximum.accumulate(F, axis=-1)  # rounding may have lowered it
+    zero = np.zeros((*F.shape[:-1], 1))
+    knots = np.concatenate([[0.0], known])
+    F_known = np.concatenate([zero, F[..., np.searchsorted(times, known)]], axis=-1)
+    values = np.concatenate([zero, at_known], axis=-1)
+    right = np.maximum(np.searchsorted(knots, times), 1)
+    low, rise = F_known[..., right - 1], F_known[..., right] - F_known[..., right - 1]
+    straight = np.broadcast_to((times - knots[right - 1]) / (knots[right] - knots[right - 1]), F.shape)
+    share = np.clip(np.divide(F - low, rise, out=straight.copy(), where=rise > 0), 0.0, 1.0)
+    before, after = values[..., right - 1], values[..., right]
+    return np.where(share < 1.0, np.minimum(before + share * (after - before), after), after)
+
+
 def scaled_to_leave_room(F: NDArray[np.float64], of_interest: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace the incidence of the first cause and scale the others to the rest.
 

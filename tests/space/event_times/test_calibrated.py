@@ -92,6 +92,20 @@ def test_a_risk_does_not_depend_on_what_else_is_asked(method: str) -> None:
         np.testing.assert_allclose(learner.cumulative_incidence(data.X, [t])[:, :, 0], together[:, :, j], atol=1e-12)
 
 
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("causes", [1, 2])
+def test_a_fine_grid_goes_through_the_risks_at_the_times_of_the_fit(method: str, causes: int) -> None:
+    data = simulated(7, 600, causes)
+    learner = CalibratedIncidence(CauseSpecific(CoxRegression(), causes), method, TIMES).fit(data.X, data.y)
+    at_times, grid = learner.cumulative_incidence(data.X, TIMES), np.linspace(0, 1.5, 151)
+    curves = learner.cumulative_incidence(data.X, grid)
+    np.testing.assert_allclose(curves[:, :, [20, 40, 60, 80, 100]], at_times, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(curves[:, :, 0], 0.0)
+    np.testing.assert_array_equal(curves[:, :, 101:], curves[:, :, [100]].repeat(50, axis=2))
+    assert (np.diff(curves, axis=2) >= 0).all()
+    assert curves.sum(axis=1).max() <= 1 + 1e-12
+
+
 def test_at_one_time_a_learner_that_is_opposed_to_the_outcomes_gives_all_the_incidence() -> None:
     class Opposed(Distorted):
         def cumulative_incidence(self, X: np.ndarray, times: np.ndarray) -> np.ndarray:

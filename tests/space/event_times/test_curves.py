@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from autoprog.cohort import event_strata
 from autoprog.cohort.event_array import event_times
-from autoprog.space.event_times.curves import at_times, scaled_to_leave_room
+from autoprog.space.event_times.curves import at_times, rising_alike, scaled_to_leave_room
 from tests.cohorts import cleveland_cohort
 from tests.space.event_times.cohorts import as_cohort, real_event_cohort, simulated, unrelated
 from tests.survival.reference import COHORTS
@@ -26,6 +26,24 @@ def test_between_known_times_curves_are_those_of_numpys_interpolation(seed: int)
             expected = np.interp(times, np.r_[0, known], np.r_[0, F[i, k]])
             np.testing.assert_allclose(found[i, k], expected, rtol=0, atol=1e-12)
     assert (np.diff(found, axis=2) >= 0).all()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10_000))
+def test_curves_rise_between_known_times_as_others_do(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(0.01, 1, 12))
+    places = np.array([2, 3, 7, 11])
+    F = np.cumsum(rng.exponential(size=(3, 2, 12)) * (rng.random((3, 2, 12)) < 0.7), axis=2) / 20
+    at_known = np.sort(rng.random((3, 2, 4)), axis=2)
+    found = rising_alike(F, times, times[places], at_known)
+    np.testing.assert_array_equal(found[:, :, places], at_known)
+    assert (np.diff(found, axis=2) >= 0).all()
+    np.testing.assert_allclose(rising_alike(F, times, times[places], F[:, :, places] * 3), F * 3, atol=1e-12)
+    flat = np.full((1, 12), 0.2)
+    flat[0, :3] = 0.2 * times[:3] / times[2]
+    expected = np.interp(times, np.r_[0, times[places]], np.r_[0, at_known[0, 0]])
+    np.testing.assert_allclose(rising_alike(flat, times, times[places], at_known[0, :1])[0], expected, atol=1e-12)
 
 
 @settings(deadline=None)

@@ -154,6 +154,19 @@ def test_many_levels_are_told_by_the_outcomes_of_other_patients() -> None:
     assert np.isfinite(booster.predict_proba(unknown)).all()
 
 
+def test_groups_of_the_fit_are_no_part_of_the_model() -> None:
+    X, y = _levels(300)
+    groups = np.arange(300) // 3
+    parameters = {**dict(STOCHASTIC_BOOSTING.default_step().parameters), "levels": "outcomes", "trees": 20}
+    model = STOCHASTIC_BOOSTING.build(parameters, shape_of(X, y, (1,)), 0)
+    by_row = model.fit(X, y).predict_proba(X)
+    assert np.abs(model.fit(X, y, groups=groups).predict_proba(X) - by_row).max() > 0.001
+    assert model.encoder_.cv.get_n_splits() == 5
+    assert not isinstance(model.encoder_.cv, list)
+    loaded = load_estimator(dump_estimator(model))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
 def test_without_levels_it_is_the_same_booster() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 3))
