@@ -109,3 +109,17 @@ def test_boosters_keep_codes_where_few_events_merge_intervals(predictor: str) ->
         F = pipeline.cumulative_incidence(cohort.X[fold.test], plan.times)
         assert np.ptp(F[:, 0, -1]) > 0
         assert np.isfinite(fit_along(configuration, cohort, fold, plan, seed=1).risks).all()
+
+
+def test_neighbours_are_at_most_half_of_the_rows_where_few_events_merge_intervals() -> None:
+    cohort = few_events(60, 11)
+    plan = Plan("uno_c", folds=5, repeats=1, seed=0, times=cohort.time_grid)
+    step = Step.of("k_nearest_neighbours", {"neighbours": 150})
+    for calibration in ("none", "sigmoid"):
+        configuration = Configuration(Step.of("median"), Step.of("none"), step, Step.of(calibration))
+        for number in range(5):
+            fold = plan.fold(cohort, number)
+            pipeline = fit_pipeline(configuration, cohort, fold.train, plan, seed=1)
+            F = pipeline.cumulative_incidence(cohort.X[fold.test], plan.times)
+            assert (np.diff(F, axis=2) >= 0).all()
+            assert F.max() < 1

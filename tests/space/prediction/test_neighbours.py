@@ -24,5 +24,6 @@ def test_there_are_never_more_neighbours_than_an_inner_fold_has_patients() -> No
     X, y = patients(60, 2)
     built = fitted(K_NEAREST_NEIGHBOURS, X, y, neighbours=150)
     inner = built.fit(X[:40], y[:40]).predict_proba(X)[:, 1]
-    assert built.estimator.n_neighbors == 30
+    assert built.estimator.neighbours == 30
+    assert built.estimator_.estimator_.n_neighbors == 20
     assert len(np.unique(inner)) > 1
