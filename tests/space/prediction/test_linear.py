@@ -10,8 +10,9 @@ from scipy.special import expit, logit
 from scipy.stats import rankdata
 from sklearn.covariance import ledoit_wolf, oas
 
-from autoprog.space import Algorithm
+from autoprog.space import Algorithm, HeldOut
 from autoprog.space.prediction.linear import LDA, LINEAR_SVM, LOGISTIC_REGRESSION, RIDGE
+from autoprog.space.prediction.penalised import PenalisedLogistic
 from tests.space.prediction.learners import Table, fitted, patients, standardised
 
 X, Y = patients(150, 6)
@@ -24,6 +25,22 @@ def test_logistic_regression_is_at_the_maximum_of_the_penalised_likelihood() -> 
     beta = np.linalg.lstsq(np.column_stack([Z, np.ones(len(Z))]), logit(p), rcond=None)[0]
     gradient = np.append(Z.T @ (p - Y) + beta[:-1], (p - Y).sum())
     np.testing.assert_allclose(gradient / len(Z), 0, atol=1e-3)  # the solver stops at 1e-4 of the mean loss
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["alike", "weighted"])
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+def test_a_penalty_leaves_as_many_expected_as_observed_events(l1_ratio: float, weighted: bool) -> None:
+    """The intercept has no penalty, at any value of the path."""
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(400, 20))
+    y = (rng.random(400) < expit(columns[:, 0] - 4)).astype(np.int8)
+    assert 5 < y.sum() < 20
+    weights = rng.uniform(0.2, 3.0, 400) if weighted else None
+    path = PenalisedLogistic(3.0, l1_ratio).fit_path(columns, y, HeldOut(columns, y), weights)
+    of_rows = np.ones(400) if weights is None else weights
+    np.testing.assert_allclose(path.risks @ of_rows, of_rows @ y, rtol=1e-6)
+    single = PenalisedLogistic(path.values[0], l1_ratio).fit(columns, y, weights)
+    assert single.predict_proba(columns)[:, 1] @ of_rows == pytest.approx(of_rows @ y, rel=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [0.01, 10.0, 1e4])
