@@ -24,6 +24,7 @@ from api.pages.languages import (
     load_texts,
     load_translations,
 )
+from api.pages.numbers import numbers_of
 from api.pages.sessions import csrf_token
 
 _POLICY = (
@@ -63,7 +64,7 @@ def _environment(language: str) -> Environment:
     )
     environment.install_gettext_translations(load_translations(language), newstyle=True)  # type: ignore[attr-defined]
     formats = Formats(language)
-    environment.filters.update(formats.filters(), with_lang=_lang_marker(language))
+    environment.filters.update(formats.filters(), typed=numbers_of(language).write, with_lang=_lang_marker(language))
     plural = environment.globals["ngettext"]
 
     @pass_context

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from api.pages.forms import SentForm
+from api.pages.numbers import TypedNumbers
 from autoprog.errors import Fault
 
 BLANK_LINES = 3
@@ -29,16 +30,17 @@ class TestLine:
     features: str = ""
 
     @classmethod
-    def from_document(cls, test: Mapping[str, Any]) -> Self:
+    def from_document(cls, test: Mapping[str, Any], numbers: TypedNumbers) -> Self:
         """Write out a test of a problem or catalogue; amounts of 0 that may be left out are blank."""
-        amounts = {kind: show_number(test.get(kind, 0)) for kind in _AMOUNTS}
+        amounts = {kind: numbers.write(test.get(kind, 0)) for kind in _AMOUNTS}
         free = {kind: "" for kind in _AMOUNTS[1:] if amounts[kind] == "0"}
         return cls(name=test["name"], **(amounts | free), features=", ".join(test.get("features", ())))
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the test as a request has it, without what was left blank."""
-        test: dict[str, Any] = {"name": self.name, "cost": read_number(self.cost)}
-        test |= {kind: read_number(text) for kind in _AMOUNTS[1:] if (text := getattr(self, kind))}
+    def to_document(self, number: int, numbers: TypedNumbers) -> dict[str, Any]:
+        """Return the test as a request has it, without what was left blank; raises InvalidInputError if grouped."""
+        amounts = {kind: text for kind in _AMOUNTS if (text := getattr(self, kind)) or kind == "cost"}
+        test: dict[str, Any] = {"name": self.name}
+        test |= {kind: numbers.read(text, f"/tests/{number}/{kind}") for kind, text in amounts.items()}
         if self.features:
             test["features"] = [name.strip() for name in self.features.split(",") if name.strip()]
         return test
@@ -55,19 +57,6 @@ def read_lines(form: SentForm) -> tuple[TestLine, ...]:
 def with_blanks(lines: Sequence[TestLine], more: int = 0) -> list[TestLine]:
     """Return the lines that a form shows."""
     return [*lines, *[TestLine()] * (BLANK_LINES + more)]
-
-
-def read_number(text: str) -> float | str:
-    """Return a number that may have a decimal comma, or the text, which the service then refuses."""
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        return text
-
-
-def show_number(number: float) -> str:
-    """Return a number as it is typed."""
-    return f"{number:.15g}"
 
 
 def say_faults(faults: Sequence[Fault], lines: Sequence[TestLine], text: Callable[[str], str]) -> list[str]:

@@ -52,6 +52,17 @@ def test_form_becomes_a_catalogue(client: TestClient) -> None:
     assert "No catalogue has this name" in client.get("/test-catalogues?q=clinic").text
 
 
+def test_amounts_are_those_that_were_typed_and_grouped_ones_are_refused(client: TestClient) -> None:
+    refused = client.post("/test-catalogues/new", data={**FIELDS, "cost": ["0", "1,234", ""]})
+    assert refused.status_code == 422
+    assert "exercise ECG, Cost: this can be read in two ways: write &#39;1234&#39; or &#39;1.234&#39;" in refused.text
+    german = {"Accept-Language": "de"}
+    place = client.post("/test-catalogues/new", data={**FIELDS, "cost": ["0", "1,234", ""]}, headers=german).url.path
+    assert document_of(client, place)["tests"][1]["cost"] == 1.234
+    copy = client.get("/test-catalogues/new", params={"copy": place.rsplit("/", 1)[1]}, headers=german).text
+    assert 'name="cost" value="1,234"' in copy
+
+
 def test_copy_is_edited_and_the_old_catalogue_stays_unless_it_is_replaced(client: TestClient) -> None:
     old = make_catalogue(client)
     place = f"/test-catalogues/{old['id']}"
@@ -81,7 +92,7 @@ def test_every_fault_of_the_form_names_its_test_and_field(client: TestClient) ->
     refused = client.post("/test-catalogues/new", data={**FIELDS, **changes})
     assert refused.status_code == 422
     for text in (
-        "Name: give a name", "history, Cost: must be a number", "history, Harm: must be finite",
+        "Name: give a name", "history, Cost: must be a number", "history, Harm: must be a number",
         "history: history is the name of test 0 already", "history, Cost: must be finite", "Tests 3: give a name",
     ):  # fmt: skip
         assert text in refused.text

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from api.pages.languages import LANGUAGES, SOURCE
+from api.pages.numbers import TypedNumbers
 from api.pages.rendering import _environment
 from tests.api.conftest import LOCAL
 from tests.api.searching import make_cohort
@@ -151,6 +152,14 @@ def test_numbers_and_dates_are_german(client: TestClient) -> None:
 def test_counts_have_separators_of_thousands(language: str, n: int, words: str) -> None:
     template = _environment(language).from_string('{{ ngettext("%(num)s patient", "%(num)s patients", n) }}')
     assert template.render(n=n) == words
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("number", [0, 1.234, -1234.5, 2616, 1e15, 1e-7, 123456.789])
+def test_number_in_a_field_is_read_as_it_was_written(language: str, number: float) -> None:
+    numbers = TypedNumbers(language)
+    assert numbers.parse(numbers.write(number)) == number
+    assert numbers.parse(_environment(language).from_string("{{ x|typed(4) }}").render(x=2616)) == 2616
 
 
 def test_choice_in_the_footer_wins_over_the_browser(local_app: FastAPI) -> None:

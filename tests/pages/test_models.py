@@ -165,6 +165,34 @@ def test_a_decimal_comma_is_a_point(client: TestClient, model_id: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("language", "typed", "said"),
+    [
+        ("en", "1,564", "this can be read in two ways: write &#39;1564&#39; or &#39;1.564&#39;"),
+        ("en", "2,616,000.5", "write &#39;2616000.5&#39;, without separators of thousands"),
+        ("de", "1.564", "dies lässt sich auf zwei Arten lesen: schreiben Sie &#39;1564&#39; oder &#39;1,564&#39;"),
+        ("en", "nan", "give a number"),
+        ("en", "-inf", "give a number"),
+        ("en", "1_000", "give a number"),
+    ],
+)
+def test_a_number_that_is_grouped_or_infinite_is_a_fault(
+    client: TestClient, model_id: str, language: str, typed: str, said: str
+) -> None:
+    headers = {"HX-Request": "true", "Accept-Language": language}
+    page = client.post(f"/models/{model_id}/calculator", data=form(chol=typed), headers=headers)
+    assert page.status_code == 422
+    assert said in page.text
+    assert "big-number" not in page.text
+
+
+def test_three_decimals_after_the_sign_of_the_language_are_a_number(client: TestClient, model_id: str) -> None:
+    for language, typed in (("de", "1,234"), ("en", "1.234"), ("en", "0,234")):
+        headers = {"HX-Request": "true", "Accept-Language": language}
+        page = client.post(f"/models/{model_id}/calculator", data=form(oldpeak=typed), headers=headers)
+        assert page.status_code == 200, typed
+
+
 def test_a_retired_model_gives_no_risk(client: TestClient, model_id: str) -> None:
     client.post(f"/v1/models/{model_id}/status-changes", json={"status": "retired"})
     page = client.get(f"/models/{model_id}/calculator", headers=BROWSER)

@@ -273,7 +273,7 @@ def test_faults_stand_beside_their_fields_and_nothing_typed_is_lost(client: Test
 
 @pytest.mark.parametrize(
     ("typed", "horizons"),
-    [("200", [200]), ("100; 200", [100, 200]), ("200, 100", [100, 200]), ("100,5 200", [100.5, 200]), ("", None)],
+    [("200", [200]), ("100; 200", [100, 200]), ("200, 100", [100, 200]), ("100.5 200", [100.5, 200]), ("", None)],
 )
 def test_horizons_are_read_as_people_write_them(client: TestClient, typed: str, horizons: list[float] | None) -> None:
     content = (DATA / "reference" / "bmt137.csv.gz").read_bytes()
@@ -285,8 +285,11 @@ def test_horizons_are_read_as_people_write_them(client: TestClient, typed: str, 
 
 def test_horizons_that_are_no_numbers_are_a_fault(client: TestClient) -> None:
     content = (DATA / "reference" / "bmt137.csv.gz").read_bytes()
-    fields = filled_in(columns(client, content)) | {"horizons": "one year"}
-    assert errors(start(client, content, fields)) == {"horizons": "Give numbers, separated by semicolons."}
+    for typed in ("one year", "365,1825", "nan", "inf"):
+        fields = filled_in(columns(client, content)) | {"horizons": typed}
+        assert errors(start(client, content, fields)) == {"horizons": "Give numbers, separated by semicolons."}, typed
+    fields = filled_in(columns(client, content)) | {"horizons": "1,825"}
+    assert "two ways: write '1825'" in errors(start(client, content, fields))["horizons"]
 
 
 def test_outcome_that_is_not_chosen_is_asked_for(client: TestClient) -> None:

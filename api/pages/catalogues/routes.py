@@ -16,6 +16,7 @@ from api.catalogues.schemas import CatalogueRequest
 from api.dependencies import ReadSession, WriteSession
 from api.pages.forms import Sent
 from api.pages.lists import Asked
+from api.pages.numbers import TypedNumbers, typed_numbers
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.test_lines import MORE_LINES, TestLine, read_lines, say_faults, with_blanks
@@ -57,12 +58,13 @@ def show_new(
     """Ask for tests, filled in from another catalogue if one is named."""
     shown = _CatalogueForm()
     if copied_id:
-        shown = _copy(CatalogueRepository(session).get(principal.owner_id, copied_id))
+        shown = _copy(CatalogueRepository(session).get(principal.owner_id, copied_id), typed_numbers(request))
     return _form(request, shown)
 
 
-def _copy(row: CatalogueRow) -> _CatalogueForm:
-    return _CatalogueForm(row.name, tuple(map(TestLine.from_document, row.document["tests"])), row.id)
+def _copy(row: CatalogueRow, numbers: TypedNumbers) -> _CatalogueForm:
+    tests = tuple(TestLine.from_document(test, numbers) for test in row.document["tests"])
+    return _CatalogueForm(row.name, tests, row.id)
 
 
 @router.post("/test-catalogues/new")
@@ -74,7 +76,7 @@ def create_catalogue(request: Request, principal: PageWriter, form: Sent, sessio
     if sent.copied_id:
         CatalogueRepository(session).get(principal.owner_id, sent.copied_id)
     try:
-        row = service.create_catalogue(session, principal.owner_id, _build_request(sent))
+        row = service.create_catalogue(session, principal.owner_id, _build_request(sent, typed_numbers(request)))
     except InvalidInputError as error:
         return _form(request, sent, faults=say_faults(error.faults, sent.tests, translate(request)))
     if sent.copied_id and sent.replaces:
@@ -82,8 +84,8 @@ def create_catalogue(request: Request, principal: PageWriter, form: Sent, sessio
     return RedirectResponse(f"{_LIST}/{row.id}", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _build_request(sent: _CatalogueForm) -> CatalogueRequest:
-    fields = {"name": sent.name, "tests": [line.to_document() for line in sent.tests]}
+def _build_request(sent: _CatalogueForm, numbers: TypedNumbers) -> CatalogueRequest:
+    fields = {"name": sent.name, "tests": [line.to_document(k, numbers) for k, line in enumerate(sent.tests)]}
     try:
         return CatalogueRequest.model_validate(fields)
     except ValidationError as error:

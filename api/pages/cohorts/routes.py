@@ -16,6 +16,7 @@ from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession
 from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
+from api.pages.numbers import GroupedNumberError, typed_numbers
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import MAX_EVALUATIONS, MINUTES, Errors
@@ -62,8 +63,10 @@ def search_again(
 def _start(request: Request, context: Context, owner_id: str, cohort_id: str, form: SentForm) -> str:
     _ = translate(request)
     try:
-        minutes = float(form.get("minutes").replace(",", "."))
+        minutes = typed_numbers(request).parse(form.get("minutes"))
         seed = int(form.get("seed", "0") or 0)
+    except GroupedNumberError as error:
+        raise InvalidInputError([Fault("/budget/time_s", str(error))]) from None
     except ValueError:
         raise InvalidInputError(
             [Fault("/budget/time_s", _("give a number of minutes, and a whole number as seed"))]

@@ -20,6 +20,7 @@ from api.diagnosis.models import service
 from api.diagnosis.sessions.service import session_summary
 from api.pages.forms import Sent, SentForm
 from api.pages.lists import ITEMS, Asked
+from api.pages.numbers import GroupedNumberError, typed_numbers
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.uploads import Upload
@@ -70,11 +71,13 @@ def create_model(
 def _spec(request: Request, form: SentForm) -> dict[str, Any]:
     _ = translate(request)
     spec: dict[str, Any] = {"name": form.get("name") or form.file_name.split(".")[0]}
-    text = form.get("wrong").replace(",", ".")
+    text = form.get("wrong")
     if not text:
         return spec
     try:
-        rate = float(text) / 100
+        rate = typed_numbers(request).parse(text) / 100
+    except GroupedNumberError as error:
+        raise InvalidInputError([Fault("/wrong", str(error))]) from None
     except ValueError:
         fault = _("give the share of wrong answers as a number of percent")
         raise InvalidInputError([Fault("/wrong", fault)]) from None

@@ -18,6 +18,7 @@ from api.dependencies import Context, ContextDependency, ReadSession, WriteSessi
 from api.diagnosis.sessions import service
 from api.diagnosis.sessions.schemas import AnswerRequest, SessionDocument, SessionRequest
 from api.pages.diagnosis.models import model_page
+from api.pages.numbers import TypedNumbers, typed_numbers
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from autoprog.diagnosis import Answer, AnswerEffect, predict_answers
@@ -68,19 +69,15 @@ class _Opened(BaseModel):
     minute: str = Field("", max_length=50)
     harm: str = Field("", max_length=50)
 
-    def to_request(self) -> SessionRequest:
-        """Build the request. A number may have a decimal comma; the service reports what is no number."""
+    def to_request(self, numbers: TypedNumbers) -> SessionRequest:
+        """Build the request; the service reports what is no number. Raises InvalidInputError for a grouped number."""
         if not self.catalogue:
             return SessionRequest()
-        prices = PricesRequest(minute=_number(self.minute), harm=_number(self.harm))
+        prices = PricesRequest(
+            minute=numbers.read(self.minute.strip() or "0", "/prices/minute"),
+            harm=numbers.read(self.harm.strip() or "0", "/prices/harm"),
+        )
         return SessionRequest(catalogue_id=self.catalogue, prices=prices)
-
-
-def _number(said: str) -> float | str:
-    try:
-        return float(said.strip().replace(",", ".") or 0)
-    except ValueError:
-        return said
 
 
 @router.post("/diagnosis/{model_id}/sessions", max_body_size=SMALL_FORM)
@@ -95,7 +92,8 @@ def open_session(
     """Open a session, or show what is wrong with its prices."""
     try:
         with context.database.session() as session:
-            row, _ = service.open_session(context, session, principal.owner_id, model_id, said.to_request())
+            asked = said.to_request(typed_numbers(request))
+            row, _ = service.open_session(context, session, principal.owner_id, model_id, asked)
     except InvalidInputError as error:
         text = translate(request)
         words = {"/prices/minute": text("Minute"), "/prices/harm": text("Harm"), "/catalogue_id": text("Tests")}

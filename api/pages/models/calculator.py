@@ -10,8 +10,8 @@ from api.catalogues.schemas import PricesRequest
 from api.cohorts.schemas import FeatureDocument
 from api.models.schemas import NextTestsDocument, NextTestsRequest, PatientPrediction
 from api.pages.forms import SentForm
+from api.pages.numbers import GroupedNumberError, TypedNumbers
 from api.pages.searches.results import Verdict
-from api.pages.test_lines import read_number
 from autoprog.errors import Fault
 
 _FINDINGS = "findings"  # the choice of each finding for itself
@@ -55,11 +55,14 @@ class Choice:
     minute: str = ""
     harm: str = ""
 
-    def to_request(self, patient: Mapping[str, object]) -> NextTestsRequest:
-        """Build the request; the service reports what is no number."""
+    def to_request(self, patient: Mapping[str, object], numbers: TypedNumbers) -> NextTestsRequest:
+        """Build the request; the service reports what is no number. Raises InvalidInputError for a grouped number."""
         if self.tests == _FINDINGS:
             return NextTestsRequest(patient=patient)
-        prices = PricesRequest(minute=read_number(self.minute or "0"), harm=read_number(self.harm or "0"))
+        prices = PricesRequest(
+            minute=numbers.read(self.minute or "0", "/prices/minute"),
+            harm=numbers.read(self.harm or "0", "/prices/harm"),
+        )
         return NextTestsRequest(patient=patient, catalogue_id=self.tests[:_MAX_ID], prices=prices)
 
 
@@ -77,7 +80,7 @@ def read_choice(form: SentForm) -> Choice:
 
 
 def read_values(
-    features: Sequence[FeatureDocument], sent: Mapping[str, str], _: Callable[[str], str]
+    features: Sequence[FeatureDocument], sent: Mapping[str, str], numbers: TypedNumbers, _: Callable[[str], str]
 ) -> tuple[dict[str, object], dict[str, str], list[Fault]]:
     """Return the patient as the model takes it, the texts of the form by feature, and faults by feature."""
     patient: dict[str, object] = {}
@@ -86,13 +89,16 @@ def read_values(
     for i, feature in enumerate(features):
         text = sent.get(f"x-{i}", "").strip()
         texts[feature.name] = text
-        patient[feature.name] = text or None
-        if text and feature.kind == "numeric":
-            try:
-                patient[feature.name] = float(text.replace(",", "."))
-            except ValueError:
-                patient[feature.name] = None
-                faults.append(Fault(feature.name, _("give a number, or leave it empty if it is unknown")))
+        if not text or feature.kind != "numeric":
+            patient[feature.name] = text or None
+            continue
+        patient[feature.name] = None
+        try:
+            patient[feature.name] = numbers.parse(text)
+        except GroupedNumberError as error:
+            faults.append(Fault(feature.name, str(error)))
+        except ValueError:
+            faults.append(Fault(feature.name, _("give a number, or leave it empty if it is unknown")))
     return patient, texts, faults
 
 

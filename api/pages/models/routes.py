@@ -27,6 +27,7 @@ from api.pages.models.calculator import (
     read_values,
     squares,
 )
+from api.pages.numbers import typed_numbers
 from api.pages.rendering import render, translate
 from api.pages.searches.results import Verdict, find_doubts, list_horizons
 from api.pages.sessions import PagePredictor, PageReader, PageWriter
@@ -94,7 +95,7 @@ def _calculate(request: Request, context: Context, principal: PagePredictor, mod
     if "visit_time" in model.outcome.model_dump():
         return render(request, "models/no_calculator.html", **values)
     sent = {name: form.get(name) for name in form.fields}
-    patient, texts, faults = read_values(model.features, sent, translate(request))
+    patient, texts, faults = read_values(model.features, sent, typed_numbers(request), translate(request))
     prediction, interval = None, None
     if not faults:
         asked = PredictionRequest(patients=[patient], explain=any(value is not None for value in patient.values()))
@@ -139,7 +140,7 @@ def rank_next_tests(
     """Show which tests would change the risk of the patient in the form most, for their price."""
     row, values = _load_usable(context, principal, model_id)
     sent = {name: form.get(name) for name in form.fields}
-    patient, _, faults = read_values(values["model"].features, sent, translate(request))
+    patient, _, faults = read_values(values["model"].features, sent, typed_numbers(request), translate(request))
     if faults:
         ranked = Ranked(None, [f"{each.pointer}: {each.detail}" for each in faults])
     else:
@@ -150,7 +151,7 @@ def rank_next_tests(
 
 def _rank(request: Request, context: Context, row: ModelRow, choice: Choice, patient: dict[str, object]) -> Ranked:
     try:
-        return Ranked(service.rank_next_tests(context, row, choice.to_request(patient)))
+        return Ranked(service.rank_next_tests(context, row, choice.to_request(patient, typed_numbers(request))))
     except InvalidInputError as error:
         text = translate(request)
         words = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from api.pages.forms import SentForm
+from api.pages.numbers import GroupedNumberError, TypedNumbers
 from autoprog.cohort import (
     ColumnDescription,
     FileDescription,
@@ -128,7 +129,7 @@ class Draft:
             texts.append(text)
 
 
-def make_draft(form: SentForm, file: FileDescription, default_name: str) -> Draft:
+def make_draft(form: SentForm, file: FileDescription, default_name: str, numbers: TypedNumbers) -> Draft:
     """Fill in the form: what was sent, and guesses for the rest."""
     key = hashlib.sha256("\n".join(column.name for column in file.columns).encode()).hexdigest()[:16]
     sent = form if form.get("key") == key else SentForm()
@@ -169,7 +170,7 @@ def make_draft(form: SentForm, file: FileDescription, default_name: str) -> Draf
         time_s=sent.get("time_s", str(60 * MINUTES[0])),
         dates=dates,
     )
-    _propose_horizons(draft, sent, file)
+    _propose_horizons(draft, sent, file, numbers)
     return draft
 
 
@@ -205,20 +206,20 @@ def _roles(sent: SentForm, column: ColumnDescription | None) -> dict[str, str]:
     return {value: _one_of(sent.get(f"role-{i}", guessed[value]), known) for i, value in enumerate(values)}
 
 
-def _propose_horizons(draft: Draft, sent: SentForm, file: FileDescription) -> None:
+def _propose_horizons(draft: Draft, sent: SentForm, file: FileDescription, numbers: TypedNumbers) -> None:
     """Propose horizons; what was typed instead of the earlier proposal stays."""
     interest = next((value for value, role in draft.roles.items() if role == INTEREST), None)
     has_time = bool(draft.time) and (bool(draft.since) or not draft.has_dates)
     if draft.has_event and has_time and draft.event and interest is not None:
         proposed = file.propose_horizons(draft.follow_up, draft.event, interest)
-        draft.proposed = "; ".join(f"{h:.12g}" for h in proposed)
+        draft.proposed = "; ".join(numbers.write(h, 12) for h in proposed)
     typed = sent.get("horizons")
     draft.horizons = typed if typed and typed != sent.get("proposed") else draft.proposed
     if not draft.horizon and draft.proposed:
         draft.horizon = draft.proposed.split("; ")[0]
 
 
-def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any] | None:
+def build_spec(draft: Draft, file: FileDescription, numbers: TypedNumbers, text: Text) -> dict[str, Any] | None:
     """Return the spec as the REST API takes it; None if something is still to be chosen, which becomes an error."""
     columns = draft.outcome_columns
     missing = {
@@ -241,7 +242,7 @@ def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any
         draft.add_error("column", text("The outcome needs a column with exactly two values."))
     else:
         outcome["positive"] = draft.positive
-    outcome |= _horizons(draft, text)
+    outcome |= _horizons(draft, numbers, text)
     for name in draft.identifiers[1:]:
         place = [column.name for column in file.columns].index(name)
         draft.add_error(f"column-{place}", text("Another column identifies the patient already."))
@@ -282,12 +283,15 @@ def _event_codes(draft: Draft, text: Text) -> dict[str, Any]:
     return {"event_of_interest": interest, "competing": by_role.get(COMPETING, []), "censored": censored[0]}
 
 
-def _horizons(draft: Draft, text: Text) -> dict[str, Any]:
+def _horizons(draft: Draft, numbers: TypedNumbers, text: Text) -> dict[str, Any]:
     if not (key := draft.fields.horizons):
         return {}
     typed: str = getattr(draft, key)
     try:
-        found = parse_numbers(typed)
+        found = parse_numbers(typed, numbers)
+    except GroupedNumberError as error:
+        draft.add_error(key, str(error))
+        return {}
     except ValueError:
         draft.add_error(key, text("Give numbers, separated by semicolons."))
         return {}
@@ -299,9 +303,16 @@ def _horizons(draft: Draft, text: Text) -> dict[str, Any]:
     return {key: found[0]}
 
 
-def parse_numbers(typed: str) -> list[float]:
-    """Read numbers separated by semicolons or blanks, with decimal points or commas; raises ValueError."""
-    return [float(part.replace(",", ".")) for part in re.split(r"[;\s]+|,\s+", typed.strip(" ;,")) if part]
+def parse_numbers(typed: str, numbers: TypedNumbers) -> list[float]:
+    """Read numbers separated by semicolons or blanks; raises ValueError.
+
+    A comma without a blank separates numbers or is a decimal sign. So it is taken only where the language writes it.
+    """
+    parts = [part for part in re.split(r"[;\s]+|,\s+", typed.strip(" ;,")) if part]
+    found = [numbers.parse(part) for part in parts]
+    if any("," in part for part in parts) and numbers.decimal_sign != ",":
+        raise ValueError(typed)
+    return found
 
 
 def _features(draft: Draft, file: FileDescription, taken: set[str]) -> tuple[dict[str, Any], list[str]]:

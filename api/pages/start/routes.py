@@ -15,6 +15,7 @@ from api.cohorts.service import read_limits
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency
 from api.pages.forms import Sent, SentForm
+from api.pages.numbers import typed_numbers
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.advice import put_plainly
@@ -70,7 +71,7 @@ def show_columns(
     file, draft = _read(request, context, form)
     warnings: list[str] = []
     if file.columns:
-        spec = build_spec(draft, file, translate(request))
+        spec = build_spec(draft, file, typed_numbers(request), translate(request))
         draft.errors.clear()  # a choice that is still to be made is no fault before the start
         if spec is not None:
             warnings = _look_at(context, form, spec, draft, file)
@@ -82,7 +83,7 @@ def start(request: Request, context: ContextDependency, principal: PageWriter, f
     """Store the cohort and start the search, or show all faults beside their fields."""
     file, draft = _read(request, context, form)
     text = translate(request)
-    spec = build_spec(draft, file, text) if file.columns else None
+    spec = build_spec(draft, file, typed_numbers(request), text) if file.columns else None
     search = _search_settings(draft, text("Give the time in seconds."))
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     if spec is not None and search is not None:
@@ -127,7 +128,7 @@ def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescr
     if sheet is not None and sheet not in file.sheets:  # it was chosen for another file
         file = describe_file(form.file, limits, na_values)
     name = PurePath(form.file_name.replace("\\", "/")).name.partition(".")[0] or "cohort"
-    return file, make_draft(form, file, name[:200])
+    return file, make_draft(form, file, name[:200], typed_numbers(request))
 
 
 def _look_at(context: Context, form: SentForm, spec: dict[str, Any], draft: Draft, file: FileDescription) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from api.pages.forms import SentForm
-from api.pages.test_lines import TestLine, read_lines, read_number, show_number
+from api.pages.numbers import TypedNumbers
+from api.pages.test_lines import TestLine, read_lines
 from api.problems import faults_of_validation
 from api.test_selection.problems.schemas import ProblemRequest
 from autoprog.errors import InvalidInputError
@@ -37,7 +38,7 @@ class ProblemForm:
     harm: str = ""
 
 
-def copy_problem(row: SelectionProblemRow) -> ProblemForm:
+def copy_problem(row: SelectionProblemRow, numbers: TypedNumbers) -> ProblemForm:
     """Return the form filled in from a problem."""
     document = row.document
     trade_off = document["trade_off"]
@@ -45,9 +46,9 @@ def copy_problem(row: SelectionProblemRow) -> ProblemForm:
         name=row.name,
         structure=document["structure"],
         algorithm=document["algorithm"],
-        trade_off=" ".join(map(show_number, trade_off)) if isinstance(trade_off, list) else show_number(trade_off),
+        trade_off=" ".join(map(numbers.write, trade_off if isinstance(trade_off, list) else [trade_off])),
         cohort_id=row.cohort_id or "",
-        tests=tuple(map(TestLine.from_document, document["tests"])),
+        tests=tuple(TestLine.from_document(test, numbers) for test in document["tests"]),
         copied_id=row.id,
     )
 
@@ -75,7 +76,7 @@ def read_problem(form: SentForm) -> ProblemForm:
 
 
 def build_request(
-    sent: ProblemForm, copied: SelectionProblemRow | None, catalogue: CatalogueRow | None
+    sent: ProblemForm, copied: SelectionProblemRow | None, catalogue: CatalogueRow | None, numbers: TypedNumbers
 ) -> ProblemRequest:
     """Make the request for a problem, with the hidden settings of the one it was copied from."""
     document: Mapping[str, Any] = {} if copied is None else copied.document
@@ -84,15 +85,19 @@ def build_request(
         settings = {name: value for name, value in settings.items() if name not in {"a", "alpha"}}
     if not sent.cohort_id:
         settings = {name: value for name, value in settings.items() if name not in _OF_TRAINING}
-    numbers = [read_number(part) for part in sent.trade_off.split()]
+    trade_off = [numbers.read(part, "/trade_off") for part in sent.trade_off.split()]
+    if catalogue is None:
+        tests: dict[str, Any] = {"tests": [line.to_document(k, numbers) for k, line in enumerate(sent.tests)]}
+    else:
+        tests = _choice(sent, catalogue, numbers)
     fields = {
         **settings,
         "name": sent.name,
         "structure": sent.structure,
         "algorithm": sent.algorithm,
-        "trade_off": numbers[0] if len(numbers) == 1 else numbers,
+        "trade_off": trade_off[0] if len(trade_off) == 1 else trade_off,
         "cohort_id": sent.cohort_id or None,
-        **({"tests": [line.to_document() for line in sent.tests]} if catalogue is None else _choice(sent, catalogue)),
+        **tests,
     }
     try:
         return ProblemRequest.model_validate(fields)
@@ -100,11 +105,14 @@ def build_request(
         raise InvalidInputError(faults_of_validation(error.errors(include_input=False))) from None
 
 
-def _choice(sent: ProblemForm, catalogue: CatalogueRow) -> dict[str, Any]:
+def _choice(sent: ProblemForm, catalogue: CatalogueRow, numbers: TypedNumbers) -> dict[str, Any]:
     """Return the tests of a catalogue. All of them are those that the cohort can use, if there is one."""
     names = [test["name"] for test in catalogue.document["tests"]]
     chosen = [name for name in names if sent.chosen is None or name in sent.chosen]
-    prices = {"minute": read_number(sent.minute or "0"), "harm": read_number(sent.harm or "0")}
+    prices = {
+        "minute": numbers.read(sent.minute or "0", "/prices/minute"),
+        "harm": numbers.read(sent.harm or "0", "/prices/harm"),
+    }
     return {
         "catalogue_id": catalogue.id,
         "prices": prices,

@@ -14,6 +14,7 @@ from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession
 from api.pages.forms import SentForm, receive_form
 from api.pages.lists import ITEMS, Asked
+from api.pages.numbers import typed_numbers
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.test_lines import MORE_LINES, say_faults, with_blanks
@@ -73,7 +74,9 @@ def show_new(
     shown = ProblemForm()
     with context.database.session(read_only=True) as session:
         if copied_id:
-            shown = copy_problem(SelectionProblemRepository(session).get(principal.owner_id, copied_id))
+            shown = copy_problem(
+                SelectionProblemRepository(session).get(principal.owner_id, copied_id), typed_numbers(request)
+            )
         elif catalogue_id:
             shown = take_catalogue(CatalogueRepository(session).get(principal.owner_id, catalogue_id))
     return _form(request, context, principal, shown)
@@ -94,7 +97,7 @@ def create_problem(
         if sent.catalogue_id:
             catalogue = CatalogueRepository(session).get(principal.owner_id, sent.catalogue_id)
     try:
-        asked = build_request(sent, copied, catalogue)
+        asked = build_request(sent, copied, catalogue, typed_numbers(request))
         with context.database.session() as session:
             problem_id = service.create_problem(context, session, principal.owner_id, asked).id
     except InvalidInputError as error:

@@ -16,6 +16,7 @@ from api.body_limit import SMALL_FORM
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession, WriteSession
 from api.pages.forms import SentForm, receive_form
+from api.pages.numbers import GroupedNumberError, TypedNumbers, typed_numbers
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.test_selection.problems import LIST, problem_page
@@ -165,7 +166,7 @@ def _read_feedback(
     if document.measurements is None:
         asked = _judgements(context, problem, document, form.get("said"))
         return FeedbackRequest(predictions={each.arm_id: int(each.said) for each in asked if each.said})
-    _ = translate(request)
+    _, numbers = translate(request), typed_numbers(request)
     values: dict[str, Any] = {}
     faults: list[Fault] = []
     for i, feature in enumerate(_features(context, problem, form.get("test"))):
@@ -177,7 +178,7 @@ def _read_feedback(
         elif is_absent or text == _NOT_KNOWN:
             values[feature.name] = None
         elif feature.kind == "numeric":
-            values[feature.name] = _number(text, feature, faults, _("must be a number"))
+            values[feature.name] = _number(text, numbers, feature, faults, _("must be a number"))
         else:
             values[feature.name] = text.removeprefix(_LEVEL)
     if faults:
@@ -185,9 +186,12 @@ def _read_feedback(
     return FeedbackRequest(measurements=values)
 
 
-def _number(text: str, feature: Feature, faults: list[Fault], detail: str) -> float | None:
+def _number(text: str, numbers: TypedNumbers, feature: Feature, faults: list[Fault], detail: str) -> float | None:
     try:
-        return float(text.replace(",", "."))
+        return numbers.parse(text)
+    except GroupedNumberError as error:
+        faults.append(Fault(f"/{feature.name}", str(error)))
+        return None
     except ValueError:
         faults.append(Fault(f"/{feature.name}", detail))
         return None
