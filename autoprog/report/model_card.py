@@ -154,8 +154,8 @@ def _sensitive(run: ReportedRun) -> str | None:
 
 
 def _warnings(run: ReportedRun) -> str | None:
-    found = [*run.cohort["warnings"], *run.search["warnings"]]
-    return f"Warnings of the run: {'; '.join(found)}." if found else None
+    found = [f"Warnings of the run: {'; '.join(run.warnings)}."] if run.warnings else []
+    return " ".join([*say.verdicts(run), *found]) or None
 
 
 def _stability(run: ReportedRun) -> str | None:
@@ -171,7 +171,7 @@ def _before_use(run: ReportedRun) -> str:
     text = "Validate the model in patients of another place or time before use, and recalibrate it there if needed."
     if run.validation is not None:
         text = f"The model was validated in {say.validation_name(run)}; validate it where it shall be used."
-    return f"{text} {found}" if found else text
+    return " ".join(filter(None, [*say.verdicts(run), text, found]))
 
 
 _DEMOGRAPHIC = frozenset(("age", "sex", "gender", "race", "ethnicity"))

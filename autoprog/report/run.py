@@ -187,6 +187,12 @@ class ReportedRun:
         """Versions of the software; empty where `origin` is."""
         return self.origin.get("software") or {}
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about the patients, the search and, if there is one, the validation."""
+        of_validation = () if self.validation is None else self.validation["warnings"]
+        return (*self.cohort["warnings"], *self.search["warnings"], *of_validation)
+
     @cached_property
     def begun(self) -> int:
         """Number of evaluations that were begun."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from autoprog.report import sentences as say
 from autoprog.report.phrases import algorithm_name, listed, percent, plural
 from autoprog.report.run import Document, ReportedRun
+from autoprog.report.verdict import WITHHELD, keep_known
 
 
 @dataclass(frozen=True)
@@ -266,13 +267,16 @@ def _output(run: ReportedRun) -> str:
 
 
 def describe_strata(run: ReportedRun) -> str:
-    """Describe the risk strata with their thresholds, or say that there are none."""
-    parts = [
-        f"{stratum['name']}{_at(stratum)} from {percent(stratum['lower'])} to {percent(stratum['upper'])}"
-        for stratum in run.rules["strata"]
-    ]
+    """Describe the risk strata with their thresholds, or say that there are none, or that they are withheld."""
     if say.strata(run) is None:
         return "The model gives no classification."
+    shown = keep_known(run.ensemble, run.rules["strata"])
+    if not shown:
+        return WITHHELD
+    parts = [
+        f"{stratum['name']}{_at(stratum)} from {percent(stratum['lower'])} to {percent(stratum['upper'])}"
+        for stratum in shown
+    ]
     return f"Patients are not classified for treatment. For description there are risk strata: {'; '.join(parts)}."
 
 

@@ -1,14 +1,17 @@
-"""Whether a model knows more than the average: if not, strata and rules of it mean nothing."""
+"""Whether a model knows more than the average: if not, its strata and rules mean nothing and are withheld."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autoprog.endpoints import find_area, list_parts
 from autoprog.report.digits import decimal
 
 _NO_KNOWLEDGE = 0.5
+
+WITHHELD = "Risk strata and rules are withheld, as the model knows no more than the average."
+"""What takes the place of strata and rules that mean nothing."""
 
 
 def reasons_for_doubt(ensemble: Mapping[str, Any], horizon: float | None = None) -> tuple[str, ...]:
@@ -46,6 +49,11 @@ def reasons_for_doubt(ensemble: Mapping[str, Any], horizon: float | None = None)
 def knows_nothing(ensemble: Mapping[str, Any]) -> bool:
     """Whether there are reasons for doubt at every horizon."""
     return all(reasons_for_doubt(ensemble, horizon) for horizon, _ in list_parts(ensemble))
+
+
+def keep_known(ensemble: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Keep the strata or rules of the horizons at which the model knows more than the average."""
+    return [each for each in found if not reasons_for_doubt(ensemble, each.get("horizon"))]
 
 
 def _measured(ensemble: Mapping[str, Any], horizon: float | None) -> Mapping[str, Any] | None:

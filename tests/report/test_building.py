@@ -21,6 +21,7 @@ from autoprog.report.docx import write_docx
 from autoprog.report.drawing import draw
 from autoprog.report.html import write_html
 from autoprog.report.markdown import write_markdown
+from autoprog.report.phrases import percent
 from autoprog.report.png import write_png
 from autoprog.report.run import ReportedRun
 from autoprog.report.svg import write_svg
@@ -120,6 +121,30 @@ def test_strata_and_rules_of_a_model_that_knows_nothing_are_withheld() -> None:
         assert section(report, name).blocks == ()
         assert section(report, name).left_out.startswith("Withheld")
     assert "Withheld" not in " ".join(texts(build_report(stored_run("binary"))))
+
+
+@pytest.mark.parametrize("kind", ["binary", "event_times"])
+def test_withheld_strata_stand_nowhere_and_the_card_says_not_to_use_the_model(kind: str) -> None:
+    run = stored_run(kind)
+    if kind == "binary":
+        doubted = without_knowledge(run)
+    else:
+        horizons = [
+            {**each, "performance": {**each["performance"], "brier_skill": -0.1}} for each in run.ensemble["horizons"]
+        ]
+        doubted = changed(run, "ensemble", horizons=horizons)
+    bounds = [percent(s["upper"]) for s in run.rules["strata"] if s["upper"] < 1]
+    assert any(text in " ".join(texts(build_report(run))) for text in bounds)
+    for name in ("methods", "tripod", "model-card"):
+        said = " ".join(text for block in section(build_report(doubted), name).blocks for text in texts_of(block))
+        assert [text for text in bounds if f"to {text}" in said] == []
+        assert "strata were formed" not in said
+        assert "withheld, as the model knows no more than the average" in said
+    (card,) = (b for b in section(build_report(doubted), "model-card").blocks if isinstance(b, Table))
+    topics = {topic: text for _, topic, text in card.rows}
+    for topic in ("Warnings", "Before use"):
+        assert topics[topic].startswith("This model knows nothing")
+        assert "Do not use it." in topics[topic]
 
 
 def test_each_reason_suffices_and_older_documents_give_none() -> None:

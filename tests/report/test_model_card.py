@@ -52,3 +52,6 @@ def test_warnings_of_cohort_and_search_are_shown() -> None:
     )
     texts = [entry.text for part in fill_model_card(run) for entry in part.entries]
     assert "Warnings of the run: of the cohort; of the search." in texts
+    validated = changed(stored_run("binary", validated=True), "validation", warnings=["of the validation"])
+    entries = {entry.topic: entry.text for part in fill_model_card(validated) for entry in part.entries}
+    assert entries["Warnings"].endswith("of the validation.")

@@ -3,52 +3,23 @@
 from __future__ import annotations
 
 from autoprog.endpoints import list_parts
+from autoprog.report import sentences as say
 from autoprog.report.digits import bounded
 from autoprog.report.document import Block, ItemList, Notice, Paragraph, Section
 from autoprog.report.phrases import percent, plural
 from autoprog.report.run import Document, ReportedRun
-from autoprog.report.verdict import knows_nothing, reasons_for_doubt
 from autoprog.report.wording import horizon_text, outcome_within, rows_name
 
 
 def first_section(run: ReportedRun) -> Section:
     """Whether the model knows anything, the warnings, and the result."""
-    blocks: list[Block] = [*_verdict(run), Paragraph(_summary(run))]
-    warnings = [*run.cohort["warnings"], *run.search["warnings"]]
-    if run.validation is not None:
-        warnings += run.validation["warnings"]
-    if warnings:
-        blocks += [Notice("Warnings about the patients, the search and the model:"), ItemList(tuple(warnings))]
+    blocks: list[Block] = [*map(Notice, say.verdicts(run)), Paragraph(_summary(run))]
+    if run.warnings:
+        blocks += [Notice("Warnings about the patients, the search and the model:"), ItemList(run.warnings)]
     blocks.append(
         Notice("Not a medical device. For research; a model needs validation in other patients before use.", "info")
     )
     return Section("first", "Read this first", tuple(blocks))
-
-
-def _verdict(run: ReportedRun) -> list[Block]:
-    there = "" if knows_nothing(run.ensemble) else " there"
-    advice = f"Its risk strata and rules{there} are withheld. Do not use it{there}."
-    notices = _doubts(run, "This model", run.ensemble, advice)
-    if run.validation is not None:
-        advice = "Do not use it for patients like these."
-        notices += _doubts(run, "In the other patients the model", run.validation, advice)
-    return notices
-
-
-def _doubts(run: ReportedRun, subject: str, found: Document, advice: str) -> list[Block]:
-    """Say that a model knows nothing, at which horizons, and why."""
-    reasons = {horizon: told for horizon, _ in list_parts(found) if (told := reasons_for_doubt(found, horizon))}
-    if not reasons:
-        return []
-    if knows_nothing(found):
-        text = f"{subject} knows nothing: it has not been shown to tell more than the average risk does."
-    else:
-        text = f"{subject} knows nothing at some horizons."
-    why = " ".join(
-        f"For the outcome{'' if horizon is None else f' within {horizon_text(run, horizon)}'}: {'; '.join(told)}."
-        for horizon, told in reasons.items()
-    )
-    return [Notice(f"{text} {why} {advice}")]
 
 
 def _summary(run: ReportedRun) -> str:

@@ -13,7 +13,7 @@ from autoprog.report.digits import EMPTY, bounded, decimal, percentage
 from autoprog.report.document import Block, Column, Figure, ItemList, Notice, Paragraph, Section, Table
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.performance import figures, round_end
-from autoprog.report.verdict import reasons_for_doubt
+from autoprog.report.verdict import keep_known, reasons_for_doubt
 from autoprog.report.wording import at_horizon, horizon_text, outcome_name, outcome_within, rows_name
 
 _STYLES: tuple[Style, ...] = ("first", "second", "third", "fourth")
@@ -138,7 +138,7 @@ def strata_section(run: ReportedRun) -> Section:
     name, title = "strata", "Risk strata"
     stored = run.ensemble.get("strata")
     bands = stored if stored is not None else run.rules["strata"]
-    shown = [band for band in bands if not reasons_for_doubt(run.ensemble, band.get("horizon"))]
+    shown = keep_known(run.ensemble, bands)
     if not shown:
         return Section(name, title, left_out=_WITHHELD)
     total = run.n_rows
@@ -315,7 +315,7 @@ def _instability_panels(run: ReportedRun, horizon: float | None, each: Document)
 def rules_section(run: ReportedRun) -> Section:
     """Rules that describe whom the model places in which stratum."""
     name, title = "rules", "Rules"
-    rules = [r for r in run.rules["rules"] if not reasons_for_doubt(run.ensemble, r.get("horizon"))]
+    rules = keep_known(run.ensemble, run.rules["rules"])
     if not rules and run.rules["rules"]:
         return Section(name, title, left_out=_WITHHELD.replace("strata", "rules"))
     if not rules:

@@ -77,6 +77,7 @@ from autoprog.report.sentences.results import (
     performance_figures,
     subgroup_figures,
     utility_figures,
+    verdicts,
 )
 
 __all__ = [
@@ -143,6 +144,7 @@ __all__ = [
     "validation_sample",
     "validation_sample_size",
     "validation_scores",
+    "verdicts",
     "visit_windows",
     "warm_start",
 ]

@@ -6,6 +6,7 @@ from autoprog.report.phrases import figure, listed, plural
 from autoprog.report.references import cite
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences.development import pipeline_text
+from autoprog.report.verdict import WITHHELD, keep_known
 
 
 def performance_data(run: ReportedRun) -> str:
@@ -126,13 +127,15 @@ def subgroup_methods(run: ReportedRun) -> str | None:
 
 
 def strata(run: ReportedRun) -> str | None:
-    """How risk strata and rules were made; None without strata."""
+    """How risk strata and rules were made, or that they are withheld; None without strata."""
     found = run.rules["strata"]
     if len({s["name"] for s in found}) < 2:
         return None
+    if not keep_known(run.ensemble, found):
+        return WITHHELD
     how = "thresholds that the author set" if run.settings["strata"] else "the thirds of the out-of-fold risks"
     text = f"For description, risk strata were formed by {how}"
-    rules = run.rules["rules"]
+    rules = keep_known(run.ensemble, run.rules["rules"])
     mined = [rule for rule in rules if not rule.get("prior")]
     if mined:
         text += (

@@ -6,6 +6,34 @@ from autoprog.endpoints import list_parts
 from autoprog.report.phrases import estimate, figure, listed, quoted, with_bounds
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sentences.development import METRIC_NAMES
+from autoprog.report.verdict import knows_nothing, reasons_for_doubt
+from autoprog.report.wording import horizon_text
+
+
+def verdicts(run: ReportedRun) -> tuple[str, ...]:
+    """That the model knows nothing, at which horizons, why, and what follows; empty if it knows more."""
+    there = "" if knows_nothing(run.ensemble) else " there"
+    advice = f"Its risk strata and rules{there} are withheld. Do not use it{there}."
+    found = _doubts(run, "This model", run.ensemble, advice)
+    if run.validation is not None:
+        advice = "Do not use it for patients like these."
+        found += _doubts(run, "In the other patients the model", run.validation, advice)
+    return found
+
+
+def _doubts(run: ReportedRun, subject: str, found: Document, advice: str) -> tuple[str, ...]:
+    reasons = {horizon: told for horizon, _ in list_parts(found) if (told := reasons_for_doubt(found, horizon))}
+    if not reasons:
+        return ()
+    if knows_nothing(found):
+        text = f"{subject} knows nothing: it has not been shown to tell more than the average risk does."
+    else:
+        text = f"{subject} knows nothing at some horizons."
+    why = " ".join(
+        f"For the outcome{'' if horizon is None else f' within {horizon_text(run, horizon)}'}: {'; '.join(told)}."
+        for horizon, told in reasons.items()
+    )
+    return (f"{text} {why} {advice}",)
 
 
 def performance_figures(run: ReportedRun) -> str:
