@@ -6,12 +6,16 @@ import gzip
 import html
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
 
+from api.cohorts.schemas import TimeToEventDocument
+from api.pages.models.calculator import Answer, Bar, Choice, squares
+from api.pages.rendering import _environment
 from autoprog.evaluation import Status
 from autoprog.storage.database import Database
 from autoprog.storage.tables import ModelRow
@@ -135,6 +139,30 @@ def test_without_time_for_intervals_the_calculator_says_so(client: TestClient, m
     text = calculate(client, model_id, age=50)[1]
     assert "The search had no time to estimate how uncertain this is" in text
     assert "% interval" not in text
+
+
+def test_risks_and_drawings_name_their_horizon_with_its_unit() -> None:
+    outcome = TimeToEventDocument(
+        time="t", event="e", event_of_interest="1", competing=[], censored="0", time_unit="years", horizons=[1.0, 5.0]
+    )
+    page = (
+        _environment("en")
+        .get_template("models/answer.html")
+        .render(
+            model=SimpleNamespace(id="0", outcome=outcome, horizons=outcome.horizons),
+            answers=[Answer(1.0, 0.05, None, None, {}), Answer(5.0, 0.12, None, None, {})],
+            bars=[Bar("age", "60", 0.02, 150.0, 150.0)],
+            met=[{"conditions": [], "stratum": "high", "horizon": 5.0}],
+            prediction=SimpleNamespace(warnings=(), widened_most_by=None),
+            squares=squares, texts={}, imputed=[], ranked=None, choice=Choice(),
+        )
+    )  # fmt: skip
+    for text in (
+        "Risk until 1 years", "Risk until 5 years", "12 of 100 patients like this until 5 years</figcaption>",
+        'aria-label="12 of 100 patients like this have the outcome until 5 years"',
+        "What counts most here until 5 years", "until time 5 years",
+    ):  # fmt: skip
+        assert text in page, text
 
 
 def test_nothing_known_is_a_patient_too(client: TestClient, model_id: str) -> None:
