@@ -73,7 +73,8 @@ def build_report(run: ReportedRun, description: CohortDescription | None = None)
     ]
     sections += _texts(run, sections)
     kind = "External validation" if run.validation is not None else "Development and internal validation"
-    subtitle = f"{outcome_within(run)}. {kind} of a prognostic model in {plural(run.n_patients, 'patient')}."
+    n = run.n_patients if run.validation is None else int(run.validation["n_patients"])
+    subtitle = f"{outcome_within(run)}. {kind} of a prognostic model in {plural(n, 'patient')}."
     return Report(str(run.cohort["name"]), subtitle, tuple(sections))
 
 
@@ -119,9 +120,10 @@ def _validation_section(run: ReportedRun, measured: Document) -> Section:
     """The other patients, and the model's figures in them beside those of the development."""
     other = run.validation_cohort
     name = "other patients" if other is None else str(other["name"])
+    sample = run.words.validated(run, measured)
     text = (
-        f"{name}: {plural(int(measured['n_patients']), 'patient')} with {plural(int(measured['n_events']), 'event')}; "
-        f"{run.kind.expected(measured)}. Calibration slope {bounded(measured['calibration']['slope'])}."
+        f"{name}: {sample}; {run.kind.expected(measured)}. Calibration slope{run.kind.last} "
+        f"{bounded(measured['calibration']['slope'])}."
     )
     rows = tuple(_beside(run, measured))
     columns = (Column("Measure"), Column("Development, out of fold", "number"), Column("Other patients", "number"))
@@ -148,7 +150,7 @@ def _beside(run: ReportedRun, measured: Document) -> list[tuple[str, ...]]:
         for key, title in ((area, "Area under the ROC curve"), *_COMPARED)
     ]
     slopes = (bounded(found["calibration"]["slope"]) for found in (run.ensemble, measured))
-    return [*rows, ("Calibration slope", *slopes)]
+    return [*rows, (f"Calibration slope{run.kind.last}", *slopes)]
 
 
 def _shift_section(run: ReportedRun, measured: Document) -> Section:

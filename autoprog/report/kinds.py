@@ -54,6 +54,11 @@ class Rows:
         """Number of the patients whom a rule describes."""
         return f"{n_patients:,} patients"
 
+    def validated(self, run: ReportedRun, validation: Document) -> str:
+        """Patients and events of a validation."""
+        events = plural(validation["n_events"], "event")
+        return f"{plural(validation['n_patients'], 'patient')} with {events}{run.kind.by_last(validation)}"
+
     def windows(self, lengths: Sequence[int]) -> str | None:
         """How visits became predictors."""
         return None
@@ -102,6 +107,16 @@ class Visits(Rows):
     def counted(self, n_patients: int) -> str:
         """Number of the patients whose visits a rule describes."""
         return f"visits of {n_patients:,} patients"
+
+    def validated(self, run: ReportedRun, validation: Document) -> str:
+        """Visits, their patients, and how many visits the event followed, which older documents tell alone."""
+        patients, n_rows = plural(validation["n_patients"], "patient"), validation.get("n_rows")
+        whose = (
+            f"{plural(n_rows, 'visit')} of {patients}, {validation['n_events']:,} of them"
+            if n_rows
+            else (f"{patients} with {plural(validation['n_events'], 'visit')}")
+        )
+        return f"{whose} followed by the event within {run.horizons[-1]:,g}"
 
     def windows(self, lengths: Sequence[int]) -> str:
         """How visits became predictors."""
@@ -206,6 +221,10 @@ class OutcomeWords(Protocol):
         """What the model expected in other patients, and what was observed."""
         ...
 
+    def by_last(self, validation: Document) -> str:
+        """Time until which events in other patients are counted, as a clause."""
+        ...
+
 
 class Labels:
     """An outcome without a time."""
@@ -303,6 +322,9 @@ class Labels:
         return (
             f"{significant(validation['expected_events'])} events were expected and {validation['n_events']:,} observed"
         )
+
+    def by_last(self, validation: Document) -> str:
+        return ""
 
 
 class EventTimes:
@@ -428,6 +450,9 @@ class EventTimes:
             f"the incidence by {last['horizon']:g} was {percent(found['observed']['estimate'])}, expected over "
             f"observed {estimate(found['expected_observed'])}"
         )
+
+    def by_last(self, validation: Document) -> str:
+        return f" by {validation['horizons'][-1]['horizon']:,g}"
 
 
 def _bounded(found: Document, name: str) -> str:

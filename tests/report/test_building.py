@@ -24,6 +24,7 @@ from autoprog.report.markdown import write_markdown
 from autoprog.report.phrases import percent
 from autoprog.report.png import write_png
 from autoprog.report.run import ReportedRun
+from autoprog.report.sentences import validation_sample
 from autoprog.report.svg import write_svg
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
 from tests.report.runs import KINDS, changed, stored_run
@@ -235,6 +236,40 @@ def test_all_hyperparameters_of_every_member_are_listed() -> None:
         for step in member["configuration"].values():
             if step["algorithm"] != "none":
                 assert all(name in listed for name in step["parameters"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "sample"),
+    [
+        ("binary", "303 patients with 139 events;"),
+        ("event_times", "500 patients with 182 events by 1,095;"),
+        ("visits", "1,945 visits of 312 patients, 156 of them followed by the event within 365;"),
+    ],
+)
+def test_a_validation_counts_its_own_patients_and_their_events_by_the_horizon(kind: str, sample: str) -> None:
+    run = stored_run(kind, validated=True)
+    shown = section(build_report(run), "validation").blocks[0].text
+    assert sample in shown
+    assert ("slope until the last horizon" in shown) == bool(run.horizons)
+    assert f"It had {sample}" in str(validation_sample(run))
+    fewer = changed(run, "validation", n_patients=77)
+    assert build_report(fewer).subtitle.endswith("in 77 patients.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "frequency"),
+    [
+        ("binary", "139 of 303 patients (45.9 %) had the outcome."),
+        ("event_times", "215 of 500 patients (43.0 %) had the outcome during observation."),
+        (
+            "visits",
+            "140 of 312 patients (44.9 %) had the outcome during observation, and 37.3 % of the visits were followed by it",
+        ),
+    ],
+)
+def test_the_first_sentence_tells_who_had_the_outcome_of_how_many(kind: str, frequency: str) -> None:
+    blocks = section(build_report(stored_run(kind)), "first").blocks
+    assert any(frequency in block.text for block in blocks if isinstance(block, Paragraph))
 
 
 def test_a_validation_stands_beside_the_development() -> None:

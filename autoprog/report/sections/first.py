@@ -23,18 +23,23 @@ def first_section(run: ReportedRun) -> Section:
 
 
 def _summary(run: ReportedRun) -> str:
-    events = plural(run.n_with_outcome, run.kind.carriers(run))
-    text = [
-        (
-            f"The model predicts: {outcome_within(run)}. It was made from {run.rows_text}; {events} had the "
-            "outcome during "
-            f"observation ({percent(float(run.cohort['event_rate']))} of the {rows_name(run)})."
-        )
-    ]
+    text = [f"The model predicts: {outcome_within(run)}. It was made from {run.rows_text}; {_frequency(run)}."]
     text.append(_area(run.ensemble, run, "Out of fold, in patients whom the respective pipelines had not seen,"))
     if run.validation is not None:
         text.append(_area(run.validation, run, f"In {plural(int(run.validation['n_patients']), 'other patient')}"))
     return " ".join(part for part in text if part)
+
+
+def _frequency(run: ReportedRun) -> str:
+    """How many had the outcome of how many; where these are patients and a row is a visit, the share of visits too."""
+    carrier = run.kind.carriers(run)
+    total = run.n_patients if carrier == "patient" else run.n_rows
+    during = run.kind.if_timed(" during observation") or ""
+    share = percent(run.n_with_outcome / total)
+    text = f"{run.n_with_outcome:,} of {plural(total, carrier)} ({share}) had the outcome{during}"
+    if carrier == run.words.row:
+        return text
+    return f"{text}, and {percent(float(run.cohort['event_rate']))} of the {rows_name(run)} were followed by it"
 
 
 def _area(found: Document, run: ReportedRun, where: str) -> str:

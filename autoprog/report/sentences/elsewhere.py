@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoprog.report.phrases import estimate, listed, percent, plural, quoted
+from autoprog.report.phrases import estimate, listed, percent, quoted
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sentences.development import METRIC_NAMES
@@ -29,13 +29,12 @@ def validation_sample(run: ReportedRun) -> str | None:
     found = run.validation
     if found is None:
         return None
-    visits = run.words.with_visits(found["n_rows"]) if found.get("n_rows") else ""
-    text = f"It had {plural(found['n_patients'], 'patient')}{visits} and {plural(found['n_events'], 'event')}"
+    text = f"It had {run.words.validated(run, found)}"
     least = run.sample_size.get("validation_minimum")
     if least is None:
         return f"{text}."
-    compared = "reaches" if found["n_patients"] >= least else "does not reach"
-    return f"{text}, which {compared} the {least:,} patients that a validation needs{cite('riley_validation')}."
+    reached = "are reached" if found["n_patients"] >= least else "are not reached"
+    return f"{text}; the {least:,} patients that a validation needs{cite('riley_validation')} {reached}."
 
 
 def validation_missing(run: ReportedRun) -> str | None:
