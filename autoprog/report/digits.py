@@ -36,13 +36,13 @@ def percentage(share: float | None, decimals: int = 1) -> str:
     return EMPTY if share is None else f"{decimal(100 * share, decimals)} %"
 
 
-def bounded(found: Mapping[str, Any] | None, *, percent: bool = False) -> str:
+def bounded(found: Mapping[str, Any] | None, *, percent: bool = False, decimals: int = 3) -> str:
     """An estimate with its interval in brackets: `0.905 (0.866 to 0.934)`."""
     if found is None or found.get("estimate") is None:
         return EMPTY
     values = [found["estimate"], found.get("lower"), found.get("upper")]
     estimate, lower, upper = (
-        decimal(None if value is None else 100 * value, 1) if percent else decimal(value) for value in values
+        decimal(None if value is None else 100 * value, 1) if percent else decimal(value, decimals) for value in values
     )
     return estimate if EMPTY in (lower, upper) else f"{estimate} ({lower} to {upper})"
 

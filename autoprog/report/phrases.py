@@ -28,21 +28,30 @@ def quoted(name: str) -> str:
     return f"“{name}”"
 
 
-def figure(value: float) -> str:
-    """A measure with three decimals; never `-0.000`."""
-    return f"{round(value, 3) + 0.0:.3f}".replace("-", "\u2212")
+DIFFERENCE_DECIMALS = 4
+"""Decimals of a difference: with three, an interval that ends short of 0 may look as if it held 0."""
 
 
-def with_bounds(value: float, bounds: Mapping[str, Any] | None, level: float = 0.95) -> str:
+SAME_MODEL = "The model is the simple pipeline."
+"""What differences from the simple pipeline mean if a search found nothing better."""
+
+
+def figure(value: float, decimals: int = 3) -> str:
+    """A measure with its decimals; never `-0.000`."""
+    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "\u2212")
+
+
+def with_bounds(value: float, bounds: Mapping[str, Any] | None, level: float = 0.95, decimals: int = 3) -> str:
     """`0.905 (95 % interval 0.866 to 0.934)`, or the value alone."""
     if bounds is None:
-        return figure(value)
-    return f"{figure(value)} ({100 * level:.0f} % interval {figure(bounds['lower'])} to {figure(bounds['upper'])})"
+        return figure(value, decimals)
+    lower, upper = (figure(bounds[end], decimals) for end in ("lower", "upper"))
+    return f"{figure(value, decimals)} ({100 * level:.0f} % interval {lower} to {upper})"
 
 
-def estimate(found: Mapping[str, Any] | None, level: float = 0.95) -> str:
+def estimate(found: Mapping[str, Any] | None, level: float = 0.95, decimals: int = 3) -> str:
     """An estimate with its interval; `not finite` for none."""
-    return "not finite" if found is None else with_bounds(found["estimate"], found, found.get("level", level))
+    return "not finite" if found is None else with_bounds(found["estimate"], found, found.get("level", level), decimals)
 
 
 def algorithm_name(name: str) -> str:

@@ -127,10 +127,12 @@ def _of_author(advice: str) -> Verdict:
     return Verdict(Answer.AUTHOR, advice)
 
 
-def _same_preprocessing(_run: ReportedRun, external: bool) -> Verdict:  # noqa: FBT001  as all in its table
+def _same_preprocessing(run: ReportedRun, external: bool) -> Verdict:  # noqa: FBT001  as all in its table
     whom = (
         "The model's file prepares every patient in the same way." if external else "All patients were prepared alike."
     )
+    if say.depends_on_outcome(run):
+        return Verdict(Answer.YES, f"{whom} No step depended on centre or subgroup.")
     return Verdict(Answer.YES, f"{whom} No step depended on centre, subgroup or outcome.")
 
 
@@ -282,7 +284,16 @@ def _replicated(_: ReportedRun) -> Verdict:
 
 
 def _measured(run: ReportedRun) -> Verdict:
-    return Verdict(Answer.YES, f"{say.discrimination(run)} {say.calibration(run)} {say.utility(run)}")
+    return _by_measures(run, external=False)
+
+
+def _measured_elsewhere(run: ReportedRun) -> Verdict:
+    return _by_measures(run, external=True)
+
+
+def _by_measures(run: ReportedRun, *, external: bool) -> Verdict:
+    reason = f"{say.discrimination(run)} {say.calibration(run)} {say.utility(run, external=external)}"
+    return Verdict(Answer.YES, reason)
 
 
 _SIZE = "Was the sample size reasonable?"
@@ -321,7 +332,7 @@ _EXTERNAL: tuple[tuple[str, str, Judge], ...] = (
     ("4.2", _SIZE, _external_size),
     ("4.3", _MISSING, _external_missing),
     ("4.4", _IMBALANCE, _uncorrected),
-    ("4.7", _MEASURES, _measured),
+    ("4.7", _MEASURES, _measured_elsewhere),
 )
 
 

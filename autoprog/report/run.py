@@ -158,6 +158,13 @@ class ReportedRun:
         return self.ensemble.get("baseline")
 
     @property
+    def is_simple(self) -> bool:
+        """Whether the model is the simple pipeline and nothing else."""
+        if self.baseline is None or len(self.members) != 1:
+            return False
+        return bool(self.members[0]["configuration"] == self.baseline["configuration"])
+
+    @property
     def horizon_documents(self) -> Sequence[Document]:
         """Performance by horizon; none without event times."""
         return self.ensemble.get("horizons") or ()

@@ -364,7 +364,16 @@ def _third_parties(run: ReportedRun) -> Found:
 
 
 def _discrimination(run: ReportedRun) -> str:
-    return _join(say.discrimination_figures(run), say.cause_figures(run), say.validation_scores(run))
+    external = say.validation_scores(run, say.DISCRIMINATION)
+    return _join(say.discrimination_figures(run), say.cause_figures(run), external)
+
+
+def _accuracy(run: ReportedRun) -> str:
+    return _join(say.accuracy_figures(run), say.validation_scores(run, say.ACCURACY))
+
+
+def _utility(run: ReportedRun) -> str:
+    return _join(say.utility_figures(run), say.validation_utility(run))
 
 
 def _calibration(run: ReportedRun) -> str:
@@ -520,7 +529,7 @@ RULES: Mapping[str, Rule] = {
     "12c.4": Rule(_search, METHODS),
     "12c.5": Rule(say.search_budget, METHODS),
     "12c.6": Rule(say.tuning, METHODS),
-    "12c.7": Rule(say.no_preselection, METHODS),
+    "12c.7": Rule(say.selection_in_modelling, METHODS),
     "12c.8": Rule(_interactions, SPECIFICATION),
     "12c.9": Rule(say.ensemble_rule, METHODS),
     "12c.10": Rule(say.recalibration, METHODS),
@@ -575,8 +584,8 @@ RULES: Mapping[str, Rule] = {
     "22.4": Rule(_third_parties, SPECIFICATION),
     "23a.1": Rule(_discrimination, PERFORMANCE),
     "23a.2": Rule(_calibration, CALIBRATION),
-    "23a.3": Rule(say.accuracy_figures, PERFORMANCE),
-    "23a.4": Rule(say.utility_figures, UTILITY),
+    "23a.3": Rule(_accuracy, PERFORMANCE),
+    "23a.4": Rule(_utility, UTILITY),
     "23a.5": Rule(_optimism, PERFORMANCE),
     "23a.6": Rule(say.gain_figures, PERFORMANCE),
     "23a.7": Rule(say.subgroup_figures, SUBGROUPS),

@@ -45,6 +45,23 @@ def test_a_result_links_its_report_in_every_form(client: TestClient, search: dic
             assert link in text
 
 
+def test_a_search_that_found_nothing_better_says_that_the_model_is_the_simple_one(
+    client: TestClient, database: Database, search: dict[str, Any]
+) -> None:
+    page = f"/searches/{search['id']}"
+    with database.session() as session:
+        row = session.get_one(SearchRow, search["id"])
+        assert row.ensemble is not None
+        (member,) = row.ensemble["members"]
+        simple = {**row.ensemble["baseline"], "configuration": member["configuration"]}
+        gain = {"auc_roc": {"estimate": 0.013, "lower": 0.000486, "upper": 0.026}}
+        row.ensemble = {**row.ensemble, "baseline": simple, "gain_over_baseline": gain}
+    text = client.get(page, headers=BROWSER).text
+    assert "The model is the simple model: the search found nothing better." in text
+    assert "0.0130 " in text
+    assert "0.0005 to 0.0260" in text
+
+
 def test_every_link_leads_to_a_page(client: TestClient, search: dict[str, Any]) -> None:
     waiting, seen = ["/", f"/searches/{search['id']}"], set()
     while waiting:

@@ -24,7 +24,7 @@ from autoprog.report.markdown import write_markdown
 from autoprog.report.phrases import percent
 from autoprog.report.png import write_png
 from autoprog.report.run import ReportedRun
-from autoprog.report.sentences import validation_sample
+from autoprog.report.sentences import gain_figures, validation_sample
 from autoprog.report.svg import write_svg
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
 from tests.report.runs import KINDS, changed, stored_run
@@ -238,6 +238,23 @@ def test_all_hyperparameters_of_every_member_are_listed() -> None:
                 assert all(name in listed for name in step["parameters"])
 
 
+def test_a_difference_whose_interval_leaves_out_0_does_not_look_as_if_it_held_it() -> None:
+    run = stored_run("binary")
+    gain = {**run.ensemble["gain_over_baseline"], "auc_roc": {"estimate": 0.0132, "lower": 0.000486, "upper": 0.0259}}
+    better = changed(run, "ensemble", gain_over_baseline=gain)
+    assert gain_figures(better) == "Difference in AUC to the simple pipeline 0.0132 (95 % interval 0.0005 to 0.0259)."
+    (table,) = (b for b in section(build_report(better), "performance").blocks if getattr(b, "name", "") == "gains")
+    assert table.rows[0][-1] == "0.0132 (0.0005 to 0.0259)"
+
+
+def test_a_model_that_is_the_simple_pipeline_says_so() -> None:
+    run = stored_run("visits")
+    (table,) = (b for b in section(build_report(run), "performance").blocks if getattr(b, "name", "") == "gains")
+    assert table.notes == ("The model is the simple pipeline.",)
+    assert gain_figures(run) == "The model is the simple pipeline."
+    assert gain_figures(stored_run("binary")) != "The model is the simple pipeline."
+
+
 @pytest.mark.parametrize(
     ("kind", "sample"),
     [
@@ -263,7 +280,7 @@ def test_a_validation_counts_its_own_patients_and_their_events_by_the_horizon(ki
         ("event_times", "215 of 500 patients (43.0 %) had the outcome during observation."),
         (
             "visits",
-            "140 of 312 patients (44.9 %) had the outcome during observation, and 37.3 % of the visits were followed by it",
+            "140 of 312 patients (44.9 %) had the outcome during observation, and 37.3 % of the visits",
         ),
     ],
 )

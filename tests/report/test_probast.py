@@ -70,5 +70,26 @@ def test_many_rows_left_out_are_suspected() -> None:
     assert answer(changed(run, "cohort", features=features), "development", "4.3").answer is Answer.YES
 
 
+def with_features(run: ReportedRun, kind: str) -> ReportedRun:
+    return changed(run, "cohort", features=[{**feature, "kind": kind} for feature in run.features])
+
+
+def test_steps_that_depend_on_the_outcome_are_not_denied() -> None:
+    run = stored_run("event_times")
+    assert answer(run, "development", "2.2").reason.endswith("No step depended on centre or subgroup.")
+    members = [m for m in run.members if m["configuration"]["features"]["algorithm"] == "none"]
+    encoded = with_features(changed(run, "ensemble", members=members), "categorical")
+    assert answer(encoded, "development", "2.2").reason.endswith("No step depended on centre or subgroup.")
+    assert "shares of the outcome for boosted trees, cross-fitted" in answer(encoded, "development", "4.2").reason
+    numeric = with_features(encoded, "numeric")
+    assert answer(numeric, "development", "2.2").reason.endswith("No step depended on centre, subgroup or outcome.")
+
+
+def test_other_patients_have_no_simple_pipeline_to_compare_with() -> None:
+    run = stored_run("binary", validated=True)
+    assert "the simple pipeline" in answer(run, "internal validation", "4.7").reason
+    assert "the simple pipeline" not in answer(run, "external validation", "4.7").reason
+
+
 def test_search_that_is_not_repeated_in_the_folds_is_admitted() -> None:
     assert answer(stored_run("binary"), "internal validation", "4.6").answer is Answer.PROBABLY_NO

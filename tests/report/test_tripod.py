@@ -159,6 +159,26 @@ def test_older_search_leaves_more_to_the_author() -> None:
     assert {"12c.4", "12c.15", "12d.1", "18f.1"} <= lost
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_in_other_patients_stand_with_their_kind_of_measure(kind: str) -> None:
+    texts = answers(fill_tripod(stored_run(kind, validated=True), SECTIONS))
+    for number, measure in (("23a.3", "rier score"), ("23a.4", "et benefit")):
+        internal, _, external = texts[number].partition("In the cohort")
+        assert measure in internal
+        assert measure in external
+    assert "rier score" not in texts["23a.1"]
+    assert "et benefit" not in texts["23a.1"]
+
+
+def test_selection_during_modelling_has_its_own_answer() -> None:
+    run = stored_run("event_times")
+    text = answers(fill_tripod(run, SECTIONS))["12c.7"]
+    assert text.startswith("Within the pipelines, on training patients only, predictors were selected by univariate")
+    assert "The l1 penalty of penalised logistic regression can leave predictors out." in text
+    simple = answers(fill_tripod(stored_run("visits"), SECTIONS))["12c.7"]
+    assert simple == "No predictor was selected during modelling."
+
+
 def test_class_weights_are_told() -> None:
     run = stored_run("binary")
     members = [dict(member) for member in run.members]

@@ -9,6 +9,7 @@ from autoprog.performance import MEASURES
 from autoprog.report.chart import Axis, Band, Bars, Chart, Line, Panel, Points, values
 from autoprog.report.digits import EMPTY, bounded, measured, percentage
 from autoprog.report.document import Block, Column, Figure, Paragraph, Section, Table
+from autoprog.report.phrases import DIFFERENCE_DECIMALS, SAME_MODEL
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.wording import at_horizon, cause_name, horizon_text, pipeline_name, rows_name
 from autoprog.ticks import round_ticks
@@ -123,7 +124,7 @@ def _horizon_table(run: ReportedRun, each: Document, *, external: bool) -> Table
 
 def _gains(run: ReportedRun, found: Document) -> list[Block]:
     rows = [
-        (at_horizon(run, horizon), str(_GAINS.get(name, name)), bounded(gain))
+        (at_horizon(run, horizon), str(_GAINS.get(name, name)), bounded(gain, decimals=DIFFERENCE_DECIMALS))
         for horizon, part in list_parts(found)
         for name, gain in (part.get("gain_over_baseline") or {}).items()
     ]
@@ -136,7 +137,7 @@ def _gains(run: ReportedRun, found: Document) -> list[Block]:
         if rows[0][0]
         else (Column("Measure"), Column("Difference", "number")),
         tuple(row if rows[0][0] else row[1:] for row in rows),
-        ("Where the interval holds 0, these patients do not tell the two apart.",),
+        (SAME_MODEL if run.is_simple else "Where the interval holds 0, these patients do not tell the two apart.",),
     )
     return [table]
 

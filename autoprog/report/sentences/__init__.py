@@ -7,6 +7,7 @@ from autoprog.report.sentences.development import (
     METRIC_NAMES,
     candidate_space,
     censoring,
+    depends_on_outcome,
     encoding,
     ensemble_rule,
     fold_considerations,
@@ -23,11 +24,14 @@ from autoprog.report.sentences.development import (
     scaling,
     search_budget,
     search_steps,
+    selection_in_modelling,
     software,
     tuning,
     warm_start,
 )
 from autoprog.report.sentences.elsewhere import (
+    ACCURACY,
+    DISCRIMINATION,
     validation_calibration,
     validation_counts,
     validation_differences,
@@ -36,6 +40,7 @@ from autoprog.report.sentences.elsewhere import (
     validation_name,
     validation_sample,
     validation_scores,
+    validation_utility,
 )
 from autoprog.report.sentences.evaluation import (
     calibration,
@@ -81,6 +86,8 @@ from autoprog.report.sentences.results import (
 )
 
 __all__ = [
+    "ACCURACY",
+    "DISCRIMINATION",
     "METRIC_NAMES",
     "accuracy_figures",
     "calibration",
@@ -91,6 +98,7 @@ __all__ = [
     "cohort_size",
     "comparison",
     "data_checks",
+    "depends_on_outcome",
     "discrimination",
     "discrimination_figures",
     "encoding",
@@ -128,6 +136,7 @@ __all__ = [
     "scaling",
     "search_budget",
     "search_steps",
+    "selection_in_modelling",
     "software",
     "strata",
     "subgroup_figures",
@@ -144,6 +153,7 @@ __all__ = [
     "validation_sample",
     "validation_sample_size",
     "validation_scores",
+    "validation_utility",
     "verdicts",
     "visit_windows",
     "warm_start",

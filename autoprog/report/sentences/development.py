@@ -34,9 +34,12 @@ def encoding(run: ReportedRun) -> str:
     if "ordinal" in kinds:
         parts.append("Ordered levels entered as numbers in their order.")
     if "categorical" in kinds:
-        codes = ", or stayed codes for boosted trees, which split by sets of levels"
-        boosted = not _TAKE_CATEGORIES.isdisjoint(run.member_algorithms("prediction"))
-        parts.append(f"Unordered levels became one indicator each{codes if boosted else ''}.")
+        ways = ["one indicator each"]
+        if not _TAKE_CATEGORIES.isdisjoint(run.member_algorithms("prediction")):
+            ways.append("codes for boosted trees, which split by sets of levels")
+        if _encodes_by_outcome(run):
+            ways.append("shares of the outcome for boosted trees, cross-fitted")
+        parts.append(f"Unordered levels became {listed(ways, 'or')}.")
     return " ".join(parts)
 
 
@@ -65,13 +68,41 @@ def learns_interactions(learner: str) -> bool:
     return _FORMS.get(learner) in (_TREES, _SMOOTH)
 
 
+def depends_on_outcome(run: ReportedRun) -> bool:
+    """Whether a member selects or codes predictors by their association with the outcome."""
+    return bool(_selections(run)) or _encodes_by_outcome(run)
+
+
+def _encodes_by_outcome(run: ReportedRun) -> bool:
+    has_levels = any(feature["kind"] == "categorical" for feature in run.features)
+    steps = [member["configuration"]["prediction"] for member in run.members]
+    return has_levels and any(step["parameters"].get("levels") == "outcomes" for step in steps)
+
+
+def _selections(run: ReportedRun) -> list[str]:
+    return [_SELECTIONS[name] for name in run.member_algorithms("features") if name in _SELECTIONS]
+
+
+def _selection_text(selections: list[str]) -> str:
+    return f"Within the pipelines, on training patients only, predictors were selected by {listed(selections)}."
+
+
+def selection_in_modelling(run: ReportedRun) -> str:
+    """Which selection of predictors was part of the pipelines."""
+    parts = [_selection_text(selections)] if (selections := _selections(run)) else []
+    steps = [member["configuration"]["prediction"] for member in run.members]
+    sparse = dict.fromkeys(s["algorithm"] for s in steps if s["parameters"].get("l1_ratio", 0) > 0)
+    if sparse:
+        names = listed([algorithm_name(name) for name in sparse])
+        parts.append(f"The l1 penalty of {names} can leave predictors out.")
+    return " ".join(parts) or "No predictor was selected during modelling."
+
+
 def no_preselection(run: ReportedRun) -> str:
     """Which selection of predictors took place."""
-    selecting = [name for name in run.member_algorithms("features") if name in _SELECTIONS]
     text = "No predictor was chosen by its association with the outcome before model building."
-    if selecting:
-        names = listed([_SELECTIONS[name] for name in selecting])
-        text += f" Within the pipelines, on training patients only, predictors were selected by {names}."
+    if selections := _selections(run):
+        text += f" {_selection_text(selections)}"
     return text
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from autoprog.report.phrases import estimate, listed, percent, quoted
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sentences.development import METRIC_NAMES
+from autoprog.report.sentences.results import net_benefits
 
 
 def validation_methods(run: ReportedRun) -> str | None:
@@ -51,13 +54,27 @@ def validation_missing(run: ReportedRun) -> str | None:
     )
 
 
-def validation_scores(run: ReportedRun) -> str | None:
-    """Scores in the other cohort."""
+DISCRIMINATION = frozenset(("auc_roc", "auc_prc", "uno_c", "wolbers_c", "c_index", "time_dependent_auc"))
+ACCURACY = frozenset(("brier", "log_loss", "integrated_brier"))
+
+
+def validation_scores(run: ReportedRun, of: Container[str] | None = None) -> str | None:
+    """Scores in the other cohort: all, or those of some metrics; None if there are none."""
     if run.validation is None:
         return None
     known = {name: score for name, score in run.validation["scores"].items() if score is not None}
-    parts = [f"{METRIC_NAMES.get(name, name.replace('_', ' '))} {estimate(score)}" for name, score in known.items()]
-    return f"In {validation_name(run)}: {'; '.join(parts)}."
+    parts = [
+        f"{METRIC_NAMES.get(name, name.replace('_', ' '))} {estimate(score)}"
+        for name, score in known.items()
+        if of is None or name in of
+    ]
+    return f"In {validation_name(run)}: {'; '.join(parts)}." if parts else None
+
+
+def validation_utility(run: ReportedRun) -> str | None:
+    """Net benefit in the other cohort."""
+    found = None if run.validation is None else net_benefits(run.validation)
+    return f"In {validation_name(run)}, net benefit {found}." if found else None
 
 
 def validation_calibration(run: ReportedRun) -> str | None:

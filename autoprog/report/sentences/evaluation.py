@@ -56,10 +56,14 @@ def overall_accuracy(run: ReportedRun) -> str:
     return run.kind.accuracy()
 
 
-def utility(run: ReportedRun) -> str:
-    """Measure of clinical utility and its range of thresholds."""
+def utility(run: ReportedRun, *, external: bool = False) -> str:
+    """Measure of clinical utility and its range of thresholds; in other patients there is no simple pipeline."""
     low, high = run.settings["thresholds"]
-    against = ["treating everybody", "treating nobody", *(["the simple pipeline"] if run.baseline else [])]
+    against = [
+        "treating everybody",
+        "treating nobody",
+        *(["the simple pipeline"] if run.baseline and not external else []),
+    ]
     return (
         f"Clinical utility was measured by net benefit and decision curves{cite('vickers')}, over thresholds of "
         f"{100 * low:g} to {100 * high:g} %, against {listed(against)}."

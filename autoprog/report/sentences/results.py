@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autoprog.endpoints import list_parts
-from autoprog.report.phrases import estimate, figure, listed, quoted, with_bounds
+from autoprog.report.phrases import DIFFERENCE_DECIMALS, SAME_MODEL, estimate, figure, listed, quoted, with_bounds
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sentences.development import METRIC_NAMES
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
@@ -63,8 +63,13 @@ def accuracy_figures(run: ReportedRun) -> str:
 
 def utility_figures(run: ReportedRun) -> str:
     """Net benefit at the ends of the range of thresholds; the mean over it where it was measured."""
-    curves = [(_at(horizon, "at {:g} "), part["net_benefit"]) for horizon, part in list_parts(run.ensemble)]
-    return f"Net benefit {'; '.join(where + _net_benefit(curve) for where, curve in curves)}."
+    return f"Net benefit {net_benefits(run.ensemble)}."
+
+
+def net_benefits(found: Document) -> str:
+    """Net benefit at every horizon, of an ensemble's or a validation's document."""
+    curves = [(_at(horizon, "at {:g} "), part.get("net_benefit")) for horizon, part in list_parts(found)]
+    return "; ".join(where + _net_benefit(curve) for where, curve in curves if curve)
 
 
 def _net_benefit(curve: Document) -> str:
@@ -87,10 +92,12 @@ def _net_benefit(curve: Document) -> str:
 def gain_figures(run: ReportedRun) -> str | None:
     """Difference to the simple pipeline; None if there is none."""
     known = [
-        f"{estimate(gain[run.kind.area])}{_at(horizon, ' at {:g}')}"
+        f"{estimate(gain[run.kind.area], decimals=DIFFERENCE_DECIMALS)}{_at(horizon, ' at {:g}')}"
         for horizon, part in list_parts(run.ensemble)
         if (gain := part.get("gain_over_baseline"))
     ]
+    if run.is_simple and known:
+        return SAME_MODEL
     return f"Difference in AUC to the simple pipeline {listed(known)}." if known else None
 
 
