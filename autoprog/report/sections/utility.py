@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from autoprog.cohort import Feature
 from autoprog.endpoints import list_parts
-from autoprog.interpreter import Rule
+from autoprog.interpreter import Condition, Rule
 from autoprog.report.chart import Axis, Band, Chart, Line, Mark, NumbersAtRisk, Panel, Points, Style, values
 from autoprog.report.digits import EMPTY, bounded, decimal, percentage
 from autoprog.report.document import Block, Column, Figure, ItemList, Notice, Paragraph, Section, Table
@@ -325,12 +326,7 @@ def rules_section(run: ReportedRun) -> Section:
     for document in rules:
         rule = Rule.from_json(document)
         units = {f.name: f.unit for f in features}
-        conditions = " and ".join(
-            c.in_words(units.get(c.feature))
-            .replace(c.feature, run.labels.get(c.feature, c.feature), 1)
-            .replace(">=", "≥")
-            for c in rule.conditions
-        )
+        conditions = " and ".join(_condition(run, c, units.get(c.feature)) for c in rule.conditions)
         p, rate = rule.stratum_probability, rule.observed_event_rate
         where = "" if rule.horizon is None else f" within {horizon_text(run, rule.horizon)}"
         observed = "an unknown share" if rate.estimate is None else percentage(rate.estimate)
@@ -342,6 +338,14 @@ def rules_section(run: ReportedRun) -> Section:
     blocks: list[Block] = [Paragraph(_in_words(str(run.rules["note"]))), ItemList(tuple(items), numbered=True)]
     blocks += [Paragraph(text) for text in _fidelities(run)]
     return Section(name, title, tuple(blocks))
+
+
+def _condition(run: ReportedRun, condition: Condition, unit: str | None) -> str:
+    """A condition with its feature's label, and a cut of four significant digits."""
+    value = condition.value
+    rounded = value if isinstance(value, str) else float(f"{value:.4g}")
+    shown = replace(condition, feature=run.labels.get(condition.feature, condition.feature), value=rounded)
+    return shown.in_words(unit).replace(">=", "≥")
 
 
 def _in_words(note: str) -> str:
@@ -357,7 +361,7 @@ def _fidelities(run: ReportedRun) -> Iterator[str]:
         if fidelity is not None and not reasons_for_doubt(run.ensemble, horizon):
             where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
             yield (
-                f"In {percentage(fidelity['agreement'])} of {fidelity['n']:,} patients who had no part in "
+                f"In {percentage(fidelity['agreement'])} of the {run.words.counted(fidelity['n'])} who had no part in "
                 "finding the rules, "
                 f"these alone tell the model's stratum{where} (kappa {decimal(fidelity['kappa'], 2)}; 1 is "
                 "agreement, 0 "
