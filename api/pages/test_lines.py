@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -34,7 +35,7 @@ class TestLine:
         """Write out a test of a problem or catalogue; amounts of 0 that may be left out are blank."""
         amounts = {kind: numbers.write(test.get(kind, 0)) for kind in _AMOUNTS}
         free = {kind: "" for kind in _AMOUNTS[1:] if amounts[kind] == "0"}
-        return cls(name=test["name"], **(amounts | free), features=", ".join(test.get("features", ())))
+        return cls(name=test["name"], **(amounts | free), features=", ".join(map(_quote, test.get("features", ()))))
 
     def to_document(self, number: int, numbers: TypedNumbers) -> dict[str, Any]:
         """Return the test as a request has it, without what was left blank; raises InvalidInputError if grouped."""
@@ -42,8 +43,14 @@ class TestLine:
         test: dict[str, Any] = {"name": self.name}
         test |= {kind: numbers.read(text, f"/tests/{number}/{kind}") for kind, text in amounts.items()}
         if self.features:
-            test["features"] = [name.strip() for name in self.features.split(",") if name.strip()]
+            names = next(csv.reader([self.features], skipinitialspace=True), [])
+            test["features"] = [name.strip() for name in names if name.strip()]
         return test
+
+
+def _quote(name: str) -> str:
+    """Return a name as a list by commas has it: one with a comma or quotation mark stands in quotation marks."""
+    return '"{}"'.format(name.replace('"', '""')) if "," in name or '"' in name else name
 
 
 def read_lines(form: SentForm) -> tuple[TestLine, ...]:

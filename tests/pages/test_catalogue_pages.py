@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 import pytest
@@ -61,6 +63,17 @@ def test_amounts_are_those_that_were_typed_and_grouped_ones_are_refused(client: 
     assert document_of(client, place)["tests"][1]["cost"] == 1.234
     copy = client.get("/test-catalogues/new", params={"copy": place.rsplit("/", 1)[1]}, headers=german).text
     assert 'name="cost" value="1,234"' in copy
+
+
+def test_names_with_commas_survive_a_copy(client: TestClient) -> None:
+    names = ["Na, mmol/l", 'the "old" score', "age"]
+    test = {"name": "blood", "cost": 1, "features": names}
+    old = client.post(CATALOGUES, json={"name": "ward", "tests": [test]}).json()
+    page = client.get("/test-catalogues/new", params={"copy": old["id"]}).text
+    shown = re.search(r'name="features" value="([^"]*)"', page)
+    assert shown is not None
+    place = create(client, test=["blood"], cost=["1"], minutes=[""], harm=[""], features=[html.unescape(shown[1])])
+    assert document_of(client, place)["tests"][0]["features"] == names
 
 
 def test_copy_is_edited_and_the_old_catalogue_stays_unless_it_is_replaced(client: TestClient) -> None:
