@@ -25,6 +25,7 @@ from api.pages.languages import (
     load_translations,
 )
 from api.pages.numbers import numbers_of
+from api.pages.once import once_field
 from api.pages.sessions import csrf_token
 
 _POLICY = (
@@ -78,6 +79,7 @@ def _environment(language: str) -> Environment:
         languages=LANGUAGES,
         version=version("autoprog"),
         csrf_field=_csrf_field,
+        once_field=once_field,
     )
     return environment
 

@@ -140,6 +140,19 @@ def test_what_is_wrong_with_a_table_is_named(
     assert 'value="jaundice"' in refused.text
 
 
+def test_form_that_is_sent_twice_opens_one_session(client: TestClient) -> None:
+    model = str(upload(client).url.path)
+    once = {"once": form(client.get(model).text, "once")}
+    first, second = (client.post(f"{model}/sessions", data=once).url.path for _ in range(2))
+    assert first == second
+    press(client, str(first), "yes")
+    late = client.post(f"{model}/sessions", data=once)
+    assert late.status_code == 409, "the session is another patient's"
+    assert "Press again for another patient" in late.text
+    other = client.post(f"{model}/sessions", data={"once": form(late.text, "once")})
+    assert other.url.path not in {first, late.url.path}
+
+
 def test_session_orders_tests_of_a_catalogue(client: TestClient) -> None:
     tests = [
         {"name": "urine dipstick", "cost": 3, "minutes": 5, "features": ["dark urine"]},
@@ -153,6 +166,9 @@ def test_session_orders_tests_of_a_catalogue(client: TestClient) -> None:
     wrong = client.post(f"{model}/sessions", data={**chosen, "harm": "much"})
     assert wrong.status_code == 422
     assert "Harm: must be a number" in wrong.text
+    assert f'<option value="{catalogue["id"]}" selected>' in wrong.text
+    assert 'value="0,5"' in wrong.text
+    assert 'value="much"' in wrong.text
     opened = client.post(f"{model}/sessions", data=chosen)
     page = re.sub(r"\s+", " ", opened.text)
     assert "Order: <strong>history</strong>" in page
@@ -267,3 +283,16 @@ def test_nurse_answers_with_one_thumb(page_at: PageAt, served: Server) -> None:
             page.wait_for_function("text => document.querySelector('#step')?.innerText !== text", arg=number)
     page.get_by_role("button", name="Next patient").wait_for()
     assert_accessible(page)
+
+
+def test_button_that_is_pressed_twice_opens_one_session_and_works_again_after_a_step_back(
+    page_at: PageAt, served: Server
+) -> None:
+    model = make_model(served.client, **without_groups(name="twice"))
+    page = page_at(f"/diagnosis/{model['id']}")
+    page.get_by_role("button", name="Start with a patient").dblclick()
+    page.locator("#question").wait_for()
+    page.go_back()
+    assert page.get_by_role("button", name="Start with a patient").is_enabled()
+    assert page.reload() is not None
+    assert page.locator("h3 a[href^='/diagnosis/sessions/']").count() == 1

@@ -158,6 +158,33 @@ def test_cohort_is_searched_again_with_other_settings(client: TestClient) -> Non
         assert f'value="{wrong["minutes"]}"' in refused.text
 
 
+def test_form_that_is_sent_twice_starts_one_search(client: TestClient) -> None:
+    address = f"/cohorts/{make_cohort(client)['id']}"
+
+    def send(once: str, minutes: str) -> str:
+        sent = client.post(f"{address}/searches", data={"once": once, "minutes": minutes}, follow_redirects=False)
+        assert sent.status_code == 303, sent.text
+        return sent.headers["location"]
+
+    tokens = [re.findall(r'name="once" value="(\w+)"', client.get(address, headers=BROWSER).text) for _ in range(2)]
+    ((first,), (second,)) = tokens
+    assert first != second
+    refused = client.post(f"{address}/searches", data={"once": first, "minutes": "soon"}, headers=BROWSER)
+    assert refused.status_code == 422
+    assert send(first, "1") == send(first, "1")
+    assert len({send(first, "1"), send(first, "2"), send(second, "1")}) == 3
+    assert len(client.get("/v1/searches").json()["items"]) == 3
+
+
+def test_language_leads_back_to_the_page_with_its_query(client: TestClient) -> None:
+    page = client.get("/cohorts?q=a%26b", headers=BROWSER).text
+    back = re.search(r'name="back" value="([^"]*)"', page)
+    assert back is not None
+    assert back[1] == "/cohorts?q=a%26b"
+    chosen = client.post("/language", data={"language": "de", "back": back[1]}, follow_redirects=False)
+    assert chosen.headers["location"] == back[1]
+
+
 def test_deleting_a_cohort_asks_first_and_needs_a_choice(client: TestClient) -> None:
     cohort = make_cohort(client)
     address = f"/cohorts/{cohort['id']}/delete"

@@ -86,8 +86,12 @@ def test_an_ended_search_goes_on_with_more_time(client: TestClient, driver: Driv
     refused = client.post(form[1], data={"minutes": "7"}, headers=BROWSER)
     assert refused.status_code == 422
     assert "choose one of 1, 5, 15 minutes" in refused.text
-    sent = client.post(form[1], data={"minutes": offered[1]}, headers=BROWSER, follow_redirects=False)
+    token = re.search(r'name="once" value="(\w+)"', form[0])
+    assert token is not None
+    fields = {"minutes": offered[1], "once": token[1]}
+    sent, again = (client.post(form[1], data=fields, headers=BROWSER, follow_redirects=False) for _ in range(2))
     assert sent.status_code == 303
+    assert again.headers["location"] == sent.headers["location"], "a second press starts no other search"
     further = sent.headers["location"]
     assert "Waiting for its turn" in client.get(further, headers=BROWSER).text
     queued = client.get(f"/v1{further}").json()

@@ -17,6 +17,7 @@ from api.dependencies import Context, ContextDependency, ReadSession
 from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
 from api.pages.numbers import GroupedNumberError, typed_numbers
+from api.pages.once import FIELD, make_once
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import MAX_EVALUATIONS, MINUTES, Errors
@@ -78,8 +79,15 @@ def _start(request: Request, context: Context, owner_id: str, cohort_id: str, fo
     }
     if metric := form.get("metric"):
         settings["metric"] = metric
-    with context.database.session() as session:
-        return start_search(context, session, owner_id, Upload({}, json=json.dumps(settings).encode())).id
+    upload = Upload({}, json=json.dumps(settings).encode())
+    return make_once(
+        request,
+        context,
+        owner_id,
+        form.get(FIELD),
+        settings,
+        lambda session: start_search(context, session, owner_id, upload).id,
+    ).id
 
 
 def _cohort_page(

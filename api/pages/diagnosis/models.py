@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from api.auth import Principal
@@ -34,6 +35,17 @@ router = APIRouter()
 _ROLES = frozenset({"object", "group", "prior"})
 _LIST = "/diagnosis"
 _MAX_CATALOGUES = 100  # offered to a new session
+
+
+class NewSession(BaseModel):
+    """The catalogue of a new session and its prices, as the form has them."""
+
+    catalogue: str = Field("", max_length=64)
+    minute: str = Field("", max_length=50)
+    harm: str = Field("", max_length=50)
+
+
+_NOTHING_SAID = NewSession()
 
 
 @router.get(_LIST)
@@ -115,7 +127,14 @@ def show_model(request: Request, model_id: str, principal: PageReader, session: 
 
 
 def model_page(
-    request: Request, session: Session, principal: Principal, model_id: str, faults: Sequence[str] = ()
+    request: Request,
+    session: Session,
+    principal: Principal,
+    model_id: str,
+    *,
+    said: NewSession = _NOTHING_SAID,
+    faults: Sequence[str] = (),
+    refusal: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY,
 ) -> Response:
     """Render a model, its sessions, and the catalogues of tests that a new session may order from."""
     row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
@@ -123,8 +142,9 @@ def model_page(
     return render(
         request,
         "diagnosis/model.html",
-        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        status=refusal if faults else HTTPStatus.OK,
         model=model,
+        said=said,
         sessions=_sessions(session, principal.owner_id, model_id),
         catalogues=CatalogueRepository(session).find(principal.owner_id, "", limit=_MAX_CATALOGUES).items,
         faults=list(dict.fromkeys(faults)),

@@ -17,8 +17,9 @@ from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession, WriteSession
 from api.diagnosis.sessions import service
 from api.diagnosis.sessions.schemas import AnswerRequest, SessionDocument, SessionRequest
-from api.pages.diagnosis.models import model_page
+from api.pages.diagnosis.models import NewSession, model_page
 from api.pages.numbers import TypedNumbers, typed_numbers
+from api.pages.once import make_once
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from autoprog.diagnosis import Answer, AnswerEffect, predict_answers
@@ -62,22 +63,21 @@ class _Refusal:
     text: str
 
 
-class _Opened(BaseModel):
-    """The catalogue of a new session and its prices, as the form sends them."""
+class _Sent(NewSession):
+    """The form of a new session, as it was shown once."""
 
-    catalogue: str = Field("", max_length=64)
-    minute: str = Field("", max_length=50)
-    harm: str = Field("", max_length=50)
+    once: str = Field("", max_length=64)
 
-    def to_request(self, numbers: TypedNumbers) -> SessionRequest:
-        """Build the request; the service reports what is no number. Raises InvalidInputError for a grouped number."""
-        if not self.catalogue:
-            return SessionRequest()
-        prices = PricesRequest(
-            minute=numbers.read(self.minute.strip() or "0", "/prices/minute"),
-            harm=numbers.read(self.harm.strip() or "0", "/prices/harm"),
-        )
-        return SessionRequest(catalogue_id=self.catalogue, prices=prices)
+
+def _build_request(said: NewSession, numbers: TypedNumbers) -> SessionRequest:
+    """Build the request; the service reports what is no number. Raises InvalidInputError for a grouped number."""
+    if not said.catalogue:
+        return SessionRequest()
+    prices = PricesRequest(
+        minute=numbers.read(said.minute.strip() or "0", "/prices/minute"),
+        harm=numbers.read(said.harm.strip() or "0", "/prices/harm"),
+    )
+    return SessionRequest(catalogue_id=said.catalogue, prices=prices)
 
 
 @router.post("/diagnosis/{model_id}/sessions", max_body_size=SMALL_FORM)
@@ -87,20 +87,35 @@ def open_session(
     context: ContextDependency,
     principal: PageWriter,
     _turn: Turn,
-    said: Annotated[_Opened, Form()],
+    said: Annotated[_Sent, Form()],
 ) -> Response:
-    """Open a session, or show what is wrong with its prices."""
+    """Open a session, or show what is wrong with its prices.
+
+    A second press leads to the session of the first, unless that has an answer: then it is another patient's.
+    """
+    owner_id, text = principal.owner_id, translate(request)
     try:
-        with context.database.session() as session:
-            asked = said.to_request(typed_numbers(request))
-            row, _ = service.open_session(context, session, principal.owner_id, model_id, asked)
+        asked = _build_request(said, typed_numbers(request))
+        made = make_once(
+            request,
+            context,
+            owner_id,
+            said.once,
+            asked.model_dump(mode="json"),
+            lambda session: service.open_session(context, session, owner_id, model_id, asked)[0].id,
+        )
     except InvalidInputError as error:
-        text = translate(request)
         words = {"/prices/minute": text("Minute"), "/prices/harm": text("Harm"), "/catalogue_id": text("Tests")}
         faults = [f"{words.get(fault.pointer, '')}: {text(fault.detail)}" for fault in error.faults]
         with context.database.session(read_only=True) as session:
-            return model_page(request, session, principal, model_id, faults)
-    return _go(row.id)
+            return model_page(request, session, principal, model_id, said=said, faults=faults)
+    if made.is_repeated and service.resume_session(context, owner_id, made.id)[0].state["answers"]:
+        late = text("This form has opened a session already, which has answers. Press again for another patient.")
+        with context.database.session(read_only=True) as session:
+            return model_page(
+                request, session, principal, model_id, said=said, faults=[late], refusal=HTTPStatus.CONFLICT
+            )
+    return _go(made.id)
 
 
 @router.get("/diagnosis/sessions/{session_id}")

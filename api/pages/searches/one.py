@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from api.body_limit import SMALL_FORM
 from api.cohorts.service import cohort_document
 from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.pages.once import make_once
 from api.pages.rendering import render
 from api.pages.searches.progress import draw_progress
 from api.pages.searches.results import choose_rules, find_doubts, list_horizons
@@ -75,15 +76,27 @@ def stop_search(search_id: str, principal: PageWriter, session: WriteSession) ->
 
 @router.post("/searches/{search_id}/continue", max_body_size=SMALL_FORM)
 def continue_search(
-    search_id: str, context: ContextDependency, principal: PageWriter, minutes: Annotated[int, Form()]
+    request: Request,
+    search_id: str,
+    context: ContextDependency,
+    principal: PageWriter,
+    minutes: Annotated[int, Form()],
+    once: Annotated[str, Form()] = "",
 ) -> Response:
     """Go on with an ended search for some more minutes."""
     if minutes not in MINUTES:
         raise InvalidInputError([Fault("/minutes", f"choose one of {', '.join(map(str, MINUTES))} minutes")])
     asked = ContinuationRequest(time_s=60 * minutes, evaluations=_EVALUATIONS_A_MINUTE * minutes)
-    with context.database.session() as session:
-        new_id = service.continue_search(context, session, principal.owner_id, search_id, asked).id
-    return RedirectResponse(f"/searches/{new_id}", status_code=303)
+    owner_id = principal.owner_id
+    made = make_once(
+        request,
+        context,
+        owner_id,
+        once,
+        minutes,
+        lambda session: service.continue_search(context, session, owner_id, search_id, asked).id,
+    )
+    return RedirectResponse(f"/searches/{made.id}", status_code=303)
 
 
 def _load(session: Session, owner_id: str, search_id: str) -> dict[str, Any]:
