@@ -107,5 +107,5 @@ class Formats:
         return format_percent(x, format=pattern, locale=self._locale)
 
     def moment(self, moment: datetime | None) -> str:
-        """Format a day and time; a dash for none."""
-        return "–" if moment is None else format_datetime(moment, format="medium", locale=self._locale)
+        """Format a day and time, in UTC; a dash for none."""
+        return "–" if moment is None else format_datetime(moment, format="medium", locale=self._locale) + " UTC"

@@ -135,7 +135,7 @@ def test_numbers_and_dates_are_german(client: TestClient) -> None:
     cohort = make_cohort(client)
     page = client.get(f"/cohorts/{cohort['id']}", headers=GERMAN).text
     assert re.search(r"\(\d\d,\d %\s+der Zeilen\)|\d\d,\d % der Zeilen", page)
-    assert re.search(r"<dd>\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d</dd>", page)
+    assert re.search(r"<dd>\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d UTC</dd>", page)
     english = client.get(f"/cohorts/{cohort['id']}", headers={"Accept": "text/html"}).text
     assert re.search(r"\d\d\.\d % of the rows", english)
 
