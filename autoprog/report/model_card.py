@@ -217,7 +217,11 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, Known | None, str], ...]], ...] = (
         "Evaluation data",
         (
             ("Internal validation", _evaluation, ""),
-            ("External validation", say.validation_methods, "None in this report; validate the model say."),
+            (
+                "External validation",
+                say.validation_methods,
+                "Say how the model did in other patients; this report has no validation.",
+            ),
         ),
     ),
     (

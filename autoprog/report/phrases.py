@@ -13,6 +13,11 @@ def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 
 
+def upper_first(text: str) -> str:
+    """The text as the beginning of a sentence; names in it keep their case."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(n: int, noun: str) -> str:
     """`1 patient`, `1,303 patients`."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from autoprog.report import sentences as say
-from autoprog.report.phrases import algorithm_name, listed, percent, plural
+from autoprog.report.phrases import algorithm_name, listed, percent, plural, upper_first
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.verdict import WITHHELD, keep_known
 
@@ -54,7 +54,7 @@ def _kind_of_study(run: ReportedRun) -> str:
 
 def suggest_title(run: ReportedRun) -> str:
     """Suggest a title from what the run knows; the author adds the population."""
-    return f"{_kind_of_study(run).capitalize()} of a multivariable model that predicts {run.outcome_with_horizon}"
+    return f"{upper_first(_kind_of_study(run))} of a multivariable model that predicts {run.outcome_with_horizon}"
 
 
 def _title(run: ReportedRun) -> str:
@@ -145,7 +145,7 @@ def _use_of_data(run: ReportedRun) -> str:
         f"All {run.rows_text} served to develop the model, and to evaluate it by risks from folds that held them out."
     )
     if run.validation:
-        text += f" {say.validation_name(run).capitalize()} served for external validation alone."
+        text += f" {upper_first(say.validation_name(run))} served for external validation alone."
     return text
 
 
@@ -172,7 +172,7 @@ def _interactions(run: ReportedRun) -> str:
     text = "No interaction was specified by hand."
     learnt = [algorithm_name(name) for name in learners if say.learns_interactions(name)]
     if learnt:
-        text += f" {listed(learnt).capitalize()} can learn interactions from the data."
+        text += f" {upper_first(listed(learnt))} can learn interactions from the data."
     if "polynomial" in processing:
         text += " Products of predictors were added by polynomial features."
     return text
@@ -312,7 +312,7 @@ def _characteristics(run: ReportedRun) -> str:
 
 
 def _size(run: ReportedRun) -> str:
-    return f"{run.rows_text}.".capitalize()
+    return f"{run.rows_text}."
 
 
 def _compared(run: ReportedRun) -> Found:

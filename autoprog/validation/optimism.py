@@ -214,11 +214,21 @@ def corrected_score(  # noqa: PLR0913  risks, the rule that weighs them, and how
     whom = "the patients" if patients.groups is None else "groups of patients"
     method = (
         f"{metric_title(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
-        f"patients: in {len(chosen)} bootstrap resamples of {whom}, all {t} pipelines are scored and weighed anew by "
-        f"the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is {apparent:.3f}"
+        f"patients: in {len(chosen)} bootstrap resamples of {whom}, {describe_resample(t)}; {INTERVAL}; uncorrected it "
+        f"is {apparent:.3f}"
     )
     score = ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(chosen))
     return Corrected(score, Correction(left, {figure.name: figure for figure in everything}, m, is_grouped))
+
+
+def describe_resample(n_pipelines: int) -> str:
+    """What is done in each resample of the patients, as a clause."""
+    if n_pipelines == 1:
+        return "the only pipeline is scored on the patients who were not drawn"
+    return (
+        f"all {n_pipelines} pipelines are scored and weighed anew by the patients drawn, and their average is scored "
+        "on the others"
+    )
 
 
 def less_optimism(

@@ -165,6 +165,14 @@ def test_risks_and_drawings_name_their_horizon_with_its_unit() -> None:
         assert text in page, text
 
 
+def test_concordance_with_competing_events_is_wolberss() -> None:
+    template = _environment("en").from_string(
+        '{% from "_cohort_macros.html" import metric_name %}{{ metric_name("uno_c", outcome)|trim }}'
+    )
+    names = [template.render(outcome={"competing": competing}) for competing in ([], ["2"])]
+    assert [name.partition("(")[2] for name in names] == ["Uno's concordance)", "Wolbers's concordance)"]
+
+
 def test_nothing_known_is_a_patient_too(client: TestClient, model_id: str) -> None:
     page = client.get(f"/models/{model_id}/calculator", headers=BROWSER)
     assert page.status_code == 200
@@ -274,6 +282,8 @@ def test_a_model_is_validated_on_another_file(client: TestClient, model_id: str)
     assert (stored["cohort_id"], stored["n_patients"], stored["is_training_cohort"]) == (cohort_id, 200, False)
     performance = stored["performance"]
     assert f'<td class="number">{performance["auc_roc"]:.3f} ' in page.text
+    assert "treat everybody" in page.text
+    assert "simple model" not in page.text, "no line of it is drawn"
     ends = performance["intervals"]["auc_roc"]
     assert f"({ends['lower']:.3f} – {ends['upper']:.3f})" in page.text
     assert f'href="{address}"' in client.get(f"/models/{model_id}", headers=BROWSER).text

@@ -27,6 +27,7 @@ from autoprog.report.run import ReportedRun
 from autoprog.report.sentences import gain_figures, validation_sample
 from autoprog.report.svg import write_svg
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
+from autoprog.validation.optimism import describe_resample
 from tests.report.runs import KINDS, changed, stored_run
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -294,6 +295,16 @@ def test_a_validation_counts_its_own_patients_and_their_events_by_the_horizon(ki
 def test_the_first_sentence_tells_who_had_the_outcome_of_how_many(kind: str, frequency: str) -> None:
     blocks = section(build_report(stored_run(kind)), "first").blocks
     assert any(frequency in block.text for block in blocks if isinstance(block, Paragraph))
+
+
+def test_one_pipeline_and_one_repeat_are_not_counted() -> None:
+    run = stored_run("visits")
+    run = changed(run, "search", settings={**run.settings, "repeats": 1})
+    shown = list(texts(build_report(run)))
+    assert "The model is one pipeline, fitted to all patients, whose risks are recalibrated." in shown
+    assert f"{run.settings['folds']} folds" in shown
+    assert "1 pipelines" not in describe_resample(1)
+    assert "all 2 pipelines" in describe_resample(2)
 
 
 def test_a_validation_stands_beside_the_development() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -177,6 +178,20 @@ def test_selection_during_modelling_has_its_own_answer() -> None:
     assert "The l1 penalty of penalised logistic regression can leave predictors out." in text
     simple = answers(fill_tripod(stored_run("visits"), SECTIONS))["12c.7"]
     assert simple == "No predictor was selected during modelling."
+
+
+def test_names_keep_their_case_at_the_beginning_of_a_sentence() -> None:
+    run = stored_run("binary", validated=True)
+    assert run.validation_cohort is not None
+    named = replace(run, validation_cohort={**run.validation_cohort, "name": "GUSTO-I Belgium"})
+    assert (
+        "The cohort “GUSTO-I Belgium” served for external validation" in answers(fill_tripod(named, SECTIONS))["12a.1"]
+    )
+    assert "LightGBM" not in answers(fill_tripod(run, SECTIONS))["12c.8"]
+    step = {"algorithm": "lightgbm", "parameters": {}}
+    boosted = [{**run.members[0], "configuration": {**run.members[0]["configuration"], "prediction": step}}]
+    text = answers(fill_tripod(changed(run, "ensemble", members=boosted), SECTIONS))["12c.8"]
+    assert "LightGBM can learn interactions" in text
 
 
 def test_class_weights_are_told() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from autoprog.report.digits import EMPTY, decimal, percentage, significant
 from autoprog.report.document import Block, Column, ItemList, Paragraph, Section, Table
-from autoprog.report.phrases import algorithm_name, plural
+from autoprog.report.phrases import algorithm_name
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.wording import feature_name, pipeline_name
 
@@ -43,12 +43,7 @@ def sample_size_section(run: ReportedRun) -> Section:
 def specification_section(run: ReportedRun) -> Section:
     """Every member of the ensemble with all its hyperparameters, and how to rebuild the model."""
     blocks: list[Block] = [
-        Paragraph(
-            f"The model averages the {'risks' if run.ensemble.get('scale', 'risk') == 'risk' else 'log odds'} of "
-            f"{plural(len(run.members), 'pipeline')} by their weights, and recalibrates the average. Each pipeline is "
-            "fitted to all "
-            "patients."
-        ),
+        Paragraph(_how(run)),
         _members(run),
         *_parameters(run),
         *_recalibration(run),
@@ -129,6 +124,16 @@ def _range(feature: Document) -> str:
     return f"{significant(feature['minimum'])} to {significant(feature['maximum'])}"
 
 
+def _how(run: ReportedRun) -> str:
+    if len(run.members) == 1:
+        return "The model is one pipeline, fitted to all patients, whose risks are recalibrated."
+    what = "risks" if run.ensemble.get("scale", "risk") == "risk" else "log odds"
+    return (
+        f"The model averages the {what} of {len(run.members):,} pipelines by their weights, and recalibrates the "
+        "average. Each pipeline is fitted to all patients."
+    )
+
+
 def _steps(run: ReportedRun) -> tuple[str, ...]:
     steps = [
         "Install the versions of the software that are listed below.",
@@ -186,13 +191,14 @@ def software_section(run: ReportedRun) -> Section:
     """Software, seed, digests and settings."""
     settings, budget = run.settings, run.settings["budget"]
     counts = run.search["progress"]["evaluations"]
+    repeated = "" if settings["repeats"] == 1 else f", repeated {settings['repeats']} times"
     rows = [
         ("Search", str(run.search["id"])),
         ("Model", str(run.search["model_id"])),
         ("Cohort, SHA-256", str(run.cohort["sha256"])),
         ("Seed", str(settings["seed"])),
         ("Metric", str(settings["metric"])),
-        ("Cross-validation", f"{settings['folds']} folds, repeated {settings['repeats']} times"),
+        ("Cross-validation", f"{settings['folds']} folds{repeated}"),
         ("Budget", f"{budget['evaluations']:,} evaluations or {budget['time_s']:g} s"),
         ("Evaluations", f"{counts['succeeded']:,} with a score, {counts['failed']:,} without"),
         ("Rule of the ensemble", str(run.ensemble.get("rule", settings["ensemble"])).replace("_", " ")),

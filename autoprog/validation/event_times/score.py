@@ -30,6 +30,7 @@ from autoprog.validation.optimism import (
     Stop,
     Weighing,
     collect_left,
+    describe_resample,
     less_optimism,
     never,
     until,
@@ -150,9 +151,8 @@ def corrected_event_score(  # noqa: PLR0913  as `corrected_score`
     found = less_optimism(own, apparent, of_chosen, of_delivered, m, is_grouped)
     method = (
         f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
-        f"weights by the same patients: in {len(of_chosen)} bootstrap resamples all {t} pipelines are scored and "
-        f"weighed anew by the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it "
-        f"is {apparent:.3f}"
+        f"weights by the same patients: in {len(of_chosen)} bootstrap resamples {describe_resample(t)}; {INTERVAL}; "
+        f"uncorrected it is {apparent:.3f}"
     )
     score = ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(of_chosen))
     return Corrected(score, Correction(left, {figure.name: figure for figure in everything}, m, is_grouped))
