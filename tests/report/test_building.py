@@ -27,7 +27,6 @@ from autoprog.report.run import ReportedRun
 from autoprog.report.sentences import gain_figures, validation_sample
 from autoprog.report.svg import write_svg
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
-from autoprog.validation.optimism import describe_resample
 from tests.report.runs import KINDS, changed, stored_run
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -303,8 +302,6 @@ def test_one_pipeline_and_one_repeat_are_not_counted() -> None:
     shown = list(texts(build_report(run)))
     assert "The model is one pipeline, fitted to all patients, whose risks are recalibrated." in shown
     assert f"{run.settings['folds']} folds" in shown
-    assert "1 pipelines" not in describe_resample(1)
-    assert "all 2 pipelines" in describe_resample(2)
 
 
 def test_a_validation_stands_beside_the_development() -> None:

@@ -185,6 +185,7 @@ def test_many_patients_are_resampled_less_often_and_the_method_says_so(monkeypat
     ).score
     assert "in 7 bootstrap resamples" in score.method
     assert "all 10 pipelines" in score.method
+    assert optimism_module.describe_resample(1) == "the only pipeline is scored on the patients who were not drawn"
     again = corrected_score(
         METRICS["auc_roc"],
         Patients(y),
