@@ -58,7 +58,7 @@ class IdempotentRequest:
             first = self._record(session).begin(body_sha256)
         if first is not None:
             return _response(first, {"Idempotency-Replayed": "true"})
-        with self._heard():
+        with heard(self.database, self._record):
             try:
                 with self.database.session() as session:
                     done = self._about(work(session))
@@ -76,24 +76,6 @@ class IdempotentRequest:
         ids = [part for part in done.headers.get("Location", self.path).split("/") if is_id(part)]
         return replace(done, subject_id=ids[-1] if ids else None)
 
-    @contextmanager
-    def _heard(self) -> Iterator[None]:
-        """Extend the request's lease while the block runs."""
-        done = threading.Event()
-
-        def extend() -> None:
-            while not done.wait(LEASE_S / 3):
-                with suppress(StoreUnavailableError), self.database.session() as session:
-                    self._record(session).extend()
-
-        thread = threading.Thread(target=extend, name="request with a key", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-
     def _remember_failure(self, error: Exception) -> None:
         document = build_problem(error, self.path)
         # A request whose lease has ended has lost its record, or another request has taken it over. Where nothing can
@@ -107,6 +89,25 @@ class IdempotentRequest:
                 body = document.model_dump_json(exclude_none=True).encode()
                 refusal = StoredAnswer(document.status, {"Content-Type": MEDIA_TYPE}, body)
                 self._record(session).finish(self._about(refusal))
+
+
+@contextmanager
+def heard(database: Database, record: Callable[[Session], IdempotencyRepository]) -> Iterator[None]:
+    """Extend the lease of a request's record while the block runs."""
+    done = threading.Event()
+
+    def extend() -> None:
+        while not done.wait(LEASE_S / 3):
+            with suppress(StoreUnavailableError), database.session() as session:
+                record(session).extend()
+
+    thread = threading.Thread(target=extend, name="request with a key", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _response(stored: StoredAnswer, headers: Mapping[str, str] | None = None) -> Response:
@@ -129,10 +130,16 @@ def _once(
 ) -> IdempotentRequest:
     path = request.url.path
     fingerprint = getattr(request.state, "fingerprint", _nothing_sent)
-    route = f"{request.method} {path}"
-    if len(route) > MAX_ROUTE or not route.isprintable():  # PostgreSQL could not store it
-        route = hashlib.sha256(route.encode("utf-8", "surrogatepass")).hexdigest()
+    route = stored_route(request)
     return IdempotentRequest(context.database, principal.owner_id, route, path, idempotency_key, fingerprint)
+
+
+def stored_route(request: Request) -> str:
+    """Method and path; a digest of them if PostgreSQL could not store them."""
+    route = f"{request.method} {request.url.path}"
+    if len(route) <= MAX_ROUTE and route.isprintable():
+        return route
+    return hashlib.sha256(route.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _nothing_sent() -> str:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
+from api.idempotency import heard, stored_route
 from api.uploads import compute_digest
 from autoprog.errors import ConflictError
 from autoprog.storage.database import new_id
@@ -68,16 +69,16 @@ def make_once(
     if not token:
         with context.database.session() as session:
             return Made(work(session), is_repeated=False)
-    digest, attempt = compute_digest([token, said]), new_id()
+    digest, attempt, route = compute_digest([token, said]), new_id(), stored_route(request)
 
     def record(session: Session) -> IdempotencyRepository:
-        return IdempotencyRepository(session, owner_id, f"{request.method} {request.url.path}", digest, attempt)
+        return IdempotencyRepository(session, owner_id, route, digest, attempt)
 
     first = _begin(context, record, digest)
     if first is not None:
         return Made(str(first.subject_id), is_repeated=True)
     try:
-        with context.database.session() as session:
+        with heard(context.database, record), context.database.session() as session:
             made = work(session)
             record(session).finish(StoredAnswer(HTTPStatus.SEE_OTHER, {}, b"", made))
     except Exception:
@@ -94,5 +95,4 @@ def _begin(context: Context, record: Callable[[Session], IdempotencyRepository],
                 return record(session).begin(digest)
         except ConflictError:
             time.sleep(_WAIT_S)
-    with context.database.session() as session:
-        return record(session).begin(digest)
+    raise ConflictError("this form is still being worked on: look again in a moment")

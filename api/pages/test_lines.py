@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from api.pages.forms import SentForm
 from api.pages.numbers import TypedNumbers
-from autoprog.errors import Fault
+from autoprog.errors import Fault, InvalidInputError
 
 BLANK_LINES = 3
 """Blank lines below those that are filled in."""
@@ -43,7 +43,10 @@ class TestLine:
         test: dict[str, Any] = {"name": self.name}
         test |= {kind: numbers.read(text, f"/tests/{number}/{kind}") for kind, text in amounts.items()}
         if self.features:
-            names = next(csv.reader([self.features], skipinitialspace=True), [])
+            try:
+                names = next(csv.reader([self.features], skipinitialspace=True), [])
+            except csv.Error as error:
+                raise InvalidInputError([Fault(f"/tests/{number}/features", str(error))]) from None
             test["features"] = [name.strip() for name in names if name.strip()]
         return test
 

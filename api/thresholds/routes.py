@@ -100,10 +100,7 @@ def study_cases(
     _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
-    """Query one measurement of each case, predict its label by that threshold, then learn from the true label.
-
-    Of two requests at once one is refused with 409: send it again.
-    """
+    """Query one measurement of each case, predict its label by that threshold, then learn from the true label."""
 
     def work(session: Session) -> StoredAnswer:
         studied = service.study_cases(context, session, principal.owner_id, learner_id, request.beside(once.faults))

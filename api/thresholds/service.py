@@ -22,7 +22,6 @@ from api.thresholds.schemas import (
     ThresholdLearnerSummary,
 )
 from autoprog.diagnosis.discretization import Cut, CutCase, CutLearner
-from autoprog.errors import ConflictError
 from autoprog.storage.repositories import ThresholdLearnerRepository
 from autoprog.storage.test_selection_tables import ThresholdLearnerRow
 
@@ -39,23 +38,24 @@ def create_learner(session: Session, owner_id: str, request: ThresholdLearnerReq
 def study_cases(
     context: Context, session: Session, owner_id: str, learner_id: str, request: CutCasesRequest
 ) -> CutCasesDocument:
-    """Teach a learner all cases, or none if one has a fault.
-
-    Raises NotFoundError, InvalidInputError and TooLargeError; ConflictError if it has learnt others meanwhile.
-    """
-    row = _load(context, owner_id, learner_id)  # in a transaction of its own
-    learner = CutLearner.from_json(row.state)
-    values, labels = read_cases(learner, request)
-    studied = [learner.study(x, label) for x, label in zip(values, labels, strict=True)]
-    document, state = _make_document(learner), learner.to_json()
+    """Teach a learner all cases, or none if one has a fault; raises NotFoundError, InvalidInputError, TooLargeError."""
+    row = _load(context, owner_id, learner_id)  # in a transaction of its own: others can write meanwhile
+    learner, told = _study(row, request)
     learners = ThresholdLearnerRepository(session)
     present = learners.lock(owner_id, learner_id)
     if present.document["n_cases"] != row.document["n_cases"]:
-        raise ConflictError("another request has changed the threshold learner in the meantime; look at it again")
-    learners.change(present, document=document, state=state)
+        learner, told = _study(present, request)  # it has learnt other cases meanwhile; nobody can any more
+    learners.change(present, document=_make_document(learner), state=learner.to_json())
+    return told
+
+
+def _study(row: ThresholdLearnerRow, request: CutCasesRequest) -> tuple[CutLearner, CutCasesDocument]:
+    learner = CutLearner.from_json(row.state)
+    values, labels = read_cases(learner, request)
+    studied = [learner.study(x, label) for x, label in zip(values, labels, strict=True)]
     items = [_studied(learner, case, label) for case, label in zip(studied, labels, strict=True)]
     accuracy = float(np.mean([item.correct for item in items]))
-    return CutCasesDocument(items=items, accuracy=accuracy, n_cases=learner.n_cases)
+    return learner, CutCasesDocument(items=items, accuracy=accuracy, n_cases=learner.n_cases)
 
 
 def _studied(learner: CutLearner, case: CutCase, label: int) -> StudiedCutDocument:

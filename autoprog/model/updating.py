@@ -25,6 +25,7 @@ from autoprog.errors import Fault, InvalidInputError
 from autoprog.interpreter import ObservedOutcome, PriorRule, RuleSet, explain
 from autoprog.model.external_validation import ExternalCohort, check_outcome, other_patients
 from autoprog.model.model import PrognosticModel
+from autoprog.performance import compute_logit
 from autoprog.validation import IDENTITY, Recalibration, recalibration_covariance
 
 RecalibrationMethod = Literal["intercept", "intercept_and_slope"]
@@ -68,8 +69,9 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     faults = make_endpoint(cohort).update_faults(model.horizons, MIN_EVENTS)
     others = other_patients(model, cohort, [Fault("/cohort_id", detail) for detail in faults])
     p, endpoint, slope = model.risks(others.table), others.endpoint(), method == "intercept_and_slope"
-    step = endpoint.fit_update(others.risks(model, endpoint.times), slope=slope)
-    if slope and step.slope == 1:
+    risks = others.risks(model, endpoint.times)
+    step = endpoint.fit_update(risks, slope=slope)
+    if slope and step.slope == 1 and not (step == IDENTITY and _are_ranked(risks, endpoint)):
         raise InvalidInputError([Fault("/method", _NO_SLOPE)])
     former = model.recalibration
     both = former.then(step)
@@ -80,13 +82,22 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     )
     competing = _competing(model, others, endpoint, slope=slope)
     moved = replace(model, recalibration=both, intervals=intervals, competing=competing)
-    risks = moved.risks(others.table).reshape(len(p), -1).T
+    delivered = moved.risks(others.table).reshape(len(p), -1).T
     described = replace(others.cohort, features=model.features, X=others.windowed)
     rule_sets = tuple(
         _rules(rules, described, q, endpoint.horizons[k], endpoint.observed(k), seed)
-        for k, (rules, q) in enumerate(zip(model.rule_sets, risks, strict=True))
+        for k, (rules, q) in enumerate(zip(model.rule_sets, delivered, strict=True))
     )
     return replace(moved, rule_sets=rule_sets)
+
+
+def _are_ranked(risks: NDArray[np.float64], endpoint: Endpoint) -> bool:
+    """Whether the risks until the last horizon are higher in patients with the outcome."""
+    p = endpoint.at_horizons(risks)[:, -1] if risks.ndim == 1 else risks[:, -1]
+    y, weights = endpoint.known_outcomes(len(endpoint.horizons) - 1)
+    with_it, without = weights * (y == 1), weights * (y != 1)
+    x = compute_logit(p)
+    return bool(np.average(x, weights=with_it) > np.average(x, weights=without))
 
 
 def _covariance(p: NDArray[np.float64], step: Recalibration, endpoint: Endpoint, horizon: int) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@
     s        the share, sum a / sum b
     e        effective number of patients behind it: s (1 - s) / V,  V = sum_u (sum_{i in u} a_i - s b_i)^2 / (sum b)^2
              over the groups u, or the patients where there are none, times m / (m - 1) for m groups; at most the
-             number of patients in the denominator. Where V is 0, the number of patients or groups in it
+             number of patients in the denominator. For s of 0 and 1, the number of groups in it
     TP, FP   weight of the patients with and without the outcome whose risk reaches each cut
 
 The interval of a share is Wilson's with e patients: without weights and groups it is the one of a binomial share. With
@@ -122,7 +122,9 @@ def weighted_share(a: _Floats, b: _Floats, groups: NDArray[np.integer] | None) -
         units = len(np.unique(among))
         correction = units / max(1, units - 1)
     variance = correction * float(residuals @ residuals) / total**2
-    e = min(most, s * (1 - s) / variance) if 0 < s < 1 and variance > _ROUNDING else float(units)
+    e = float(most if 0 < s < 1 and units > 1 else units)  # where the groups agree, or all patients do
+    if 0 < s < 1 and variance > _ROUNDING:
+        e = min(e, s * (1 - s) / variance)
     lower, upper = wilson(s, e, grouped_quantile(LEVEL, among))
     return {"estimate": s, "lower": lower, "upper": upper}
 

@@ -22,6 +22,7 @@ from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.tables import ApiKeyRow
 from tests.api.conftest import LOCAL, MakeClient
 from tests.api.searching import Driver, make_cohort, make_search, multipart, patient
+from tests.engine.cluster import wait_until
 from tests.storage.support import wait_until_someone_waits
 
 
@@ -73,7 +74,7 @@ def test_a_use_that_cannot_be_noted_keeps_no_other_request_waiting(
         with database.session() as session:  # who writes to the table waits
             session.execute(update(ApiKeyRow).values(used_at=ApiKeyRow.used_at))
             first = pool.submit(ada.get, "/v1/cohorts")
-            time.sleep(0.5)
+            wait_until(lambda: len(keyed_app.state.context.uses._tried) > 1)  # Ada's, after Bob's
             wait_until_someone_waits(database)
             assert bob.get("/v1/cohorts").status_code == 200
             began = time.monotonic()

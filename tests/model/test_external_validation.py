@@ -110,7 +110,17 @@ def test_a_slope_that_cannot_be_estimated_is_refused() -> None:
     reversed_ = replace(cohort, y=(1 - cohort.y).astype(np.int8))
     with pytest.raises(InvalidInputError, match="no slope above 0 can be estimated"):
         update_model(model(), reversed_, "intercept_and_slope")
-    assert update_model(model(), reversed_, "intercept").risks(cohort.X).mean() == pytest.approx(reversed_.y.mean())
+    moved = update_model(model(), reversed_, "intercept")
+    assert moved.risks(cohort.X).mean() == pytest.approx(reversed_.y.mean())
+    with pytest.raises(InvalidInputError, match="no slope above 0 can be estimated"):
+        update_model(moved, reversed_, "intercept_and_slope")
+
+
+def test_a_recalibration_that_is_right_already_changes_nothing() -> None:
+    cohort = others()
+    once = update_model(model(), cohort, "intercept_and_slope")
+    again = update_model(once, cohort, "intercept_and_slope")
+    np.testing.assert_allclose(again.risks(cohort.X), once.risks(cohort.X), atol=1e-6)
 
 
 def test_faults_of_features_outcome_and_subgroups_come_together() -> None:

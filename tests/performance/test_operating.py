@@ -142,3 +142,14 @@ def test_a_share_that_all_groups_have_counts_the_groups() -> None:
     row = operating_document(y, p, RANGE, groups=np.arange(300) % 5)["thresholds"][0]["sensitivity"]
     assert row["estimate"] == 1
     assert row["lower"] < 0.6
+
+
+def test_groups_that_agree_are_no_less_certain_than_those_that_nearly_do() -> None:
+    widths = []
+    for more in (0, 1):
+        y = np.tile(np.repeat([1, 0], 1_000), 3)
+        p = np.where(np.arange(6_000) % 2_000 % 2 == 0, 0.9, 0.01)
+        p[1 : 1 + 2 * more : 2] = 0.9
+        row = operating_document(y, p, RANGE, groups=np.arange(6_000) // 2_000)["thresholds"][0]["sensitivity"]
+        widths.append(row["upper"] - row["lower"])
+    assert max(widths) < 0.1

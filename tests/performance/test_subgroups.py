@@ -108,7 +108,7 @@ def test_a_patient_s_visits_are_not_many_patients() -> None:
     found = {s.label: s for s in measure_subgroups(visits, p, ["sex"])}
     assert (found["m"].n, found["m"].events) == (None, None)
     assert found["f"].n == 600
-    # Ten men of whom one alone has the outcome, at each of a dozen visits, are counted and not measured.
+    # Thirteen men of whom one alone has the outcome, at each of a dozen visits, are counted and not measured.
     cohort.X[:24, 1] = 1
     few = np.concatenate([np.zeros(12, dtype=np.int64), np.arange(1, 601)])
     y = cohort.y.copy()

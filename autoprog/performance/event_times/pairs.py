@@ -108,9 +108,7 @@ def resampled_event_scores(
     if name == "integrated_brier":
         loss = np.array([_integrated_loss(y, np.asarray(risks, dtype=np.float64), follow_up) for risks in F])
         return ResampledScores(lambda c: np.asarray((c.T @ loss.T) / c.sum(axis=0, dtype=np.float64)[:, None]))
-    make, is_case = _PAIRS[name]
-    kept, share = _some(len(y), int(is_case(y, follow_up).sum()), rng, groups)
-    pairs = make(y, follow_up, kept)
+    pairs, share = _PAIRS[name](y, follow_up, lambda is_case: _some(len(y), int(is_case.sum()), rng, groups))
 
     def scores(c: _Counts) -> _Floats:
         means = np.zeros((c.shape[1], len(F)))
@@ -173,61 +171,54 @@ def _some(
     return drawn[unit], float(drawn.mean())
 
 
-def _by_tau(y: NDArray[np.void], follow_up: ScoringContext) -> NDArray[np.bool_]:
-    return np.asarray((y["event"] == 1) & (y["time"] <= follow_up.times[-1]))
+# From the cases to the patients to compare, and their share of all.
+_Choose = Callable[[NDArray[np.bool_]], tuple[NDArray[np.bool_], float]]
 
 
-def _ever(y: NDArray[np.void], _follow_up: ScoringContext) -> NDArray[np.bool_]:
-    return np.asarray(y["event"] == 1)
-
-
-def _by_last_horizon(y: NDArray[np.void], follow_up: ScoringContext) -> NDArray[np.bool_]:
-    return np.asarray((y["event"] == 1) & (y["time"] <= max(follow_up.horizons)))
-
-
-def _uno(y: NDArray[np.void], follow_up: ScoringContext, kept: NDArray[np.bool_]) -> list[_Pairs]:
+def _uno(y: NDArray[np.void], follow_up: ScoringContext, choose: _Choose) -> tuple[list[_Pairs], float]:
     time, event, G = y["time"], y["event"], follow_up.censoring
-    cases, others = np.flatnonzero(_by_tau(y, follow_up) & kept), np.flatnonzero(kept)
+    is_case = (event == 1) & (time <= follow_up.times[-1])
+    kept, share = choose(is_case)
+    cases, others = np.flatnonzero(is_case & kept), np.flatnonzero(kept)
     before, at = G.left(time[cases]), G(time[cases])
     later = time[others] > time[cases][:, None]
     tied = (time[others] == time[cases][:, None]) & (event[others] == 0)
     if follow_up.n_causes == 1:
         V = np.where(later | tied, (1 / before**2)[:, None], 0.0)
-        return [_Pairs(cases, others, V.astype(np.float32), -1)]
+        return [_Pairs(cases, others, V.astype(np.float32), -1)], share
     claimed = (event[others] > 1) & ~later
     by_other = (1 / before)[:, None] / np.where(event[others] > 1, G.left(time[others]), 1.0)
     V = np.where(later | tied, _inverse(before * at)[:, None], np.where(claimed, by_other, 0.0))
-    return [_Pairs(cases, others, V.astype(np.float32), -1)]
+    return [_Pairs(cases, others, V.astype(np.float32), -1)], share
 
 
-def _harrell(y: NDArray[np.void], follow_up: ScoringContext, kept: NDArray[np.bool_]) -> list[_Pairs]:
+def _harrell(y: NDArray[np.void], _follow_up: ScoringContext, choose: _Choose) -> tuple[list[_Pairs], float]:
     time, event = y["time"], y["event"]
-    cases, others = np.flatnonzero(_ever(y, follow_up) & kept), np.flatnonzero(kept)
+    kept, share = choose(event == 1)
+    cases, others = np.flatnonzero((event == 1) & kept), np.flatnonzero(kept)
     later = time[others] > time[cases][:, None]
     tied = (time[others] == time[cases][:, None]) & (event[others] != 1)
-    return [_Pairs(cases, others, (later | tied).astype(np.float32), -1)]
+    return [_Pairs(cases, others, (later | tied).astype(np.float32), -1)], share
 
 
-def _areas(y: NDArray[np.void], follow_up: ScoringContext, kept: NDArray[np.bool_]) -> list[_Pairs]:
+def _areas(y: NDArray[np.void], follow_up: ScoringContext, choose: _Choose) -> tuple[list[_Pairs], float]:
     weights = ipcw_weights(y["time"], y["event"], np.array(follow_up.horizons), follow_up.censoring)
-    others = np.flatnonzero(kept)
-    pairs = []
+    # Each horizon has a subset of its own: that of the last would leave out the few cases of the first. The horizon of
+    # the largest share has the fewest cases, and so most of the variance.
+    pairs, largest = [], 0.0
     for k, (horizon, column) in enumerate(zip(follow_up.horizons, follow_up.at_horizons, strict=True)):
         is_case = (y["event"] == 1) & (y["time"] <= horizon)
-        cases = np.flatnonzero(is_case & kept)
+        kept, share = choose(is_case)
+        largest = max(largest, share)
+        cases, others = np.flatnonzero(is_case & kept), np.flatnonzero(kept)
         of_control = np.where(is_case[others], 0.0, weights[others, k])
         V = weights[cases, k][:, None] * of_control
         pairs.append(_Pairs(cases, others, V.astype(np.float32), column))
-    return pairs
+    return pairs, largest
 
 
 def _inverse(x: _Floats) -> _Floats:
     return np.divide(1.0, x, out=np.zeros_like(x), where=x > 0)
 
 
-# The pairs of each measure, and its cases.
-_PAIRS = {
-    "uno_c": (_uno, _by_tau),
-    "c_index": (_harrell, _ever),
-    "time_dependent_auc": (_areas, _by_last_horizon),
-}
+_PAIRS = {"uno_c": _uno, "c_index": _harrell, "time_dependent_auc": _areas}

@@ -18,6 +18,7 @@ from autoprog.report.verdict import keep_known, reasons_for_doubt
 from autoprog.report.wording import at_horizon, horizon_text, outcome_name, outcome_within, rows_name
 
 _STYLES: tuple[Style, ...] = ("first", "second", "third", "fourth")
+_MOST_DIGITS = 8  # of a rule's cut that is shown as it is
 _BELOW_ZERO = 0.25  # share of the height shown below 0: treating all falls without end and is of no use there
 _NOTE_WORDS = (
     ("stratum_probability is", "The probability is"),
@@ -341,9 +342,10 @@ def rules_section(run: ReportedRun) -> Section:
 
 
 def _condition(run: ReportedRun, condition: Condition, unit: str | None) -> str:
-    """A condition with its feature's label, and a cut of four significant digits."""
+    """A condition with its feature's label; a cut with many digits is rounded to six."""
     value = condition.value
-    rounded = value if isinstance(value, str) else float(f"{value:.4g}")
+    is_short = isinstance(value, str) or len(f"{value:.12g}") <= _MOST_DIGITS
+    rounded = value if is_short else float(f"{value:.6g}")
     shown = replace(condition, feature=run.labels.get(condition.feature, condition.feature), value=rounded)
     return shown.in_words(unit).replace(">=", "≥")
 

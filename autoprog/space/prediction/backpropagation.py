@@ -120,13 +120,13 @@ def train(
 def _split(
     y: torch.Tensor, generator: torch.Generator, groups: Groups | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Patients to learn from and held-out patients, with the same share of each class; groups stay whole."""
+    """Patients to learn from and about a fifth held out, each class alike as far as whole groups allow."""
     share = min(_HELD_OUT, _MAX_HELD_OUT / len(y))
     if groups is not None:
         seed = int(torch.randint(2**31, (), generator=generator))
         splits = splits_by_group(y.numpy(), groups, math.ceil(1.0 / share), seed)
         if splits is not None:
-            train, test = splits[0]
+            train, test = min(splits, key=lambda split: abs(len(split[1]) - share * len(y)))
             return torch.from_numpy(train), torch.from_numpy(test)
     learning, held_out = [], []
     for value in (0.0, 1.0):

@@ -100,6 +100,16 @@ def test_held_out_groups_are_whole_and_a_fifth_of_each_class() -> None:
     np.testing.assert_array_equal(np.sort(np.concatenate([learning, held_out])), np.arange(200))
 
 
+@pytest.mark.parametrize("sizes", [(800, 100, 100), (600, 200, 200), (400, 150, 150, 100, 100, 100)])
+def test_of_few_groups_those_are_held_out_that_are_nearest_a_fifth(sizes: tuple[int, ...]) -> None:
+    """Not the largest hospital, which would leave the small ones alone to learn from."""
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    y = torch.from_numpy((np.arange(1_000) % 3 == 0).astype(np.float32))
+    learning, held_out = _split(y, torch.Generator().manual_seed(1), group)
+    assert not set(group[learning.numpy()]) & set(group[held_out.numpy()])
+    assert 100 <= len(held_out) <= 250
+
+
 def test_the_kept_parameters_do_no_worse_on_the_held_out_than_chance() -> None:
     """Outcomes of pure noise: a network that never stopped would fit them and predict with confidence."""
     rng = np.random.default_rng(3)

@@ -223,3 +223,17 @@ def test_where_a_part_of_the_pairs_is_compared_the_interval_is_as_wide(
         found = [estimate_event_score(metric, patients, risks, np.random.default_rng(seed)) for seed in range(4)]
         widths.append(np.mean([each.upper - each.lower for each in found]))
     assert widths[1] == pytest.approx(widths[0], rel=0.2)
+
+
+def test_a_rare_early_horizon_among_many_later_events_has_finite_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs_module, "MAX_PAIRS", 200_000)
+    monkeypatch.setattr(score_module, "RESAMPLES", 100)
+    data = simulated(6, 3_000)
+    events = np.sort(data.y["time"][data.y["event"] == 1])
+    times = (float(events[11]), float(events[len(events) // 2]))
+    follow_up = ScoringContext(times, times, 1, censoring_survival(data.y["time"], data.y["event"]))
+    metric = make_event_metric("time_dependent_auc", follow_up)
+    patients = FollowedPatients(data.y, follow_up)
+    found = estimate_event_score(metric, patients, data.risk(np.array(times)), np.random.default_rng(0))
+    assert np.isfinite([found.lower, found.upper]).all()
+    assert found.lower < found.estimate < found.upper
