@@ -102,7 +102,9 @@ class _Among(StructuredOptimizer):
     def _neighbourhood(self) -> Neighbourhood:
         return _NoOthers(self._entries)
 
-    def _design(self, size: int, seen: set[Configuration], rng: np.random.Generator) -> tuple[Configuration, ...]:
+    def _design(
+        self, size: int, _known: set[Configuration], seen: set[Configuration], rng: np.random.Generator
+    ) -> tuple[Configuration, ...]:
         return self._entries.draw(size, seen, rng)
 
 
