@@ -56,7 +56,7 @@ class Uses:
                 write(session)
 
     def _is_first(self, row_id: str) -> bool:
-        """Whether nobody has tried it for a row within the minute; now the caller does."""
+        """Whether nobody has tried for this row within the last minute; if so, the caller's attempt is noted."""
         now = time.monotonic()
         with self._lock:
             while self._tried and now - next(iter(self._tried.values())) > _AGAIN_S:

@@ -25,7 +25,7 @@ _TRIES, _WAIT_S = 50, 0.1  # for a press that is still at work
 
 
 class Made(NamedTuple):
-    """What a form has made."""
+    """The search or session that a form has made."""
 
     id: str
     is_repeated: bool  # an earlier press of the same form made it

@@ -224,7 +224,7 @@ class IdentityProvider:
         return self._kept.keys or KeySet([])
 
     def _knows(self, name: str | None) -> bool:
-        """Whether there are keys, and one of the name if there is a name."""
+        """Whether keys are known; if a name is given, whether one has it."""
         keys = self._kept.keys
         return keys is not None and (name is None or name in {key.kid for key in keys.keys})
 

@@ -102,7 +102,7 @@ def holds_dates(cells: Cells) -> bool:
 
 def holds_numbers_for_dates(cells: Cells) -> bool:
     """Check whether most of a column's values are numbers such as 20201231."""
-    # Of numbers at random, hardly any are days of these centuries.
+    # Hardly any numbers are days of these centuries by chance.
     can_be = ~cells.missing & (cells.numbers > 1900_00_00) & (cells.numbers < 2101_00_00)
     enough = _MOSTLY_DATES * cells.n_observed
     if not cells.is_numeric or cells.n_observed == 0 or cells.counts[can_be].sum() < enough:

@@ -38,7 +38,7 @@ DIFFERENCE_DECIMALS = 4
 
 
 SAME_MODEL = "The model is the simple pipeline."
-"""What differences from the simple pipeline mean if a search found nothing better."""
+"""What is said of the differences if a search found nothing better than the simple pipeline."""
 
 
 def figure(value: float, decimals: int = 3) -> str:

@@ -165,7 +165,7 @@ def _some(
         return kept, float(kept.mean())
     distinct, unit = np.unique(groups, return_inverse=True)
     if len(distinct) * share < _MANY_GROUPS:
-        # What few groups differ by does not become less with more patients in each: the share counts as 1.
+        # Few groups differ as much with more patients in each, so the variance is not scaled: the share counts as 1.
         return rng.random(n) < share, 1.0
     drawn = rng.random(len(distinct)) < share
     return drawn[unit], float(drawn.mean())

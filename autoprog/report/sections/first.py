@@ -31,7 +31,7 @@ def _summary(run: ReportedRun) -> str:
 
 
 def _frequency(run: ReportedRun) -> str:
-    """How many had the outcome of how many; where these are patients and a row is a visit, the share of visits too."""
+    """Tell how many of all had the outcome; for visits with a follow-up, count patients and add the share of visits."""
     carrier = run.kind.carriers(run)
     total = run.n_patients if carrier == "patient" else run.n_rows
     during = run.kind.if_timed(" during observation") or ""
