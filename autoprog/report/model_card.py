@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from autoprog.report import sentences as say
 from autoprog.report.document import Column, Paragraph, Section, Table
-from autoprog.report.phrases import listed
+from autoprog.report.phrases import in_one, listed
 from autoprog.report.references import MODEL_CARDS, without_citations
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import describe_strata, model_type, suggest_title
@@ -108,11 +108,11 @@ def _groups(run: ReportedRun) -> str | None:
 
 
 def _measures(run: ReportedRun) -> str:
-    return " ".join([say.discrimination(run), say.calibration(run), say.overall_accuracy(run), say.utility(run)])
+    return in_one(say.discrimination(run), say.calibration(run), say.overall_accuracy(run), say.utility(run))
 
 
 def _uncertainty(run: ReportedRun) -> str:
-    return " ".join(filter(None, [say.intervals(run), say.patient_intervals(run)]))
+    return in_one(say.intervals(run), say.patient_intervals(run))
 
 
 def _evaluation(run: ReportedRun) -> str:
@@ -133,7 +133,7 @@ def _missing(run: ReportedRun) -> str:
 
 def _overall(run: ReportedRun) -> str:
     figures = (say.performance_figures, say.calibration_figures, say.accuracy_figures, say.gain_figures)
-    return " ".join(filter(None, [figure(run) for figure in figures]))
+    return in_one(*(figure(run) for figure in figures))
 
 
 def _external(run: ReportedRun) -> str | None:
@@ -163,7 +163,7 @@ def _stability(run: ReportedRun) -> str | None:
 
 
 def _size(run: ReportedRun) -> str:
-    return " ".join(filter(None, [say.sample_size(run), say.flexible_sample_size(run)]))
+    return in_one(say.sample_size(run), say.flexible_sample_size(run))
 
 
 def _before_use(run: ReportedRun) -> str:
@@ -171,7 +171,7 @@ def _before_use(run: ReportedRun) -> str:
     text = "Validate the model in patients of another place or time before use, and recalibrate it there if needed."
     if run.validation is not None:
         text = f"The model was validated in {say.validation_name(run)}; validate it where it shall be used."
-    return " ".join(filter(None, [*say.verdicts(run), text, found]))
+    return in_one(*say.verdicts(run), text, found)
 
 
 _DEMOGRAPHIC = frozenset(("age", "sex", "gender", "race", "ethnicity"))

@@ -13,6 +13,11 @@ def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 
 
+def in_one(*sentences: str | None) -> str:
+    """Join sentences to a paragraph, without those that are None or empty."""
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
 def upper_first(text: str) -> str:
     """The text as the beginning of a sentence; names in it keep their case."""
     return text[:1].upper() + text[1:]

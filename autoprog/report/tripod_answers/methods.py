@@ -1,51 +1,31 @@
-"""What a run answers to the elements of TRIPOD+AI, by the element's number; elements not named here are the author's.
-
-An answer is a text that is complete for the run; None leaves the element to the author, `NotApplicable` says why it
-does not concern the run.
-"""
+"""Answers to the title, the abstract, the introduction and the methods, items 1 to 18 of TRIPOD+AI."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from autoprog.report import sentences as say
-from autoprog.report.phrases import algorithm_name, listed, percent, plural, upper_first
+from autoprog.report.phrases import algorithm_name, in_one, listed, percent, plural, upper_first
 from autoprog.report.run import Document, ReportedRun
+from autoprog.report.tripod_answers.rule import (
+    FLOW,
+    METHODS,
+    NO_TIMES,
+    NO_VALIDATION,
+    PERFORMANCE,
+    SAMPLE_SIZE,
+    SPECIFICATION,
+    STABILITY,
+    STRATA,
+    SUBGROUPS,
+    TABLE,
+    TITLE,
+    VALIDATION,
+    Found,
+    NotApplicable,
+    Rule,
+)
 from autoprog.report.verdict import WITHHELD, keep_known
-
-
-@dataclass(frozen=True)
-class NotApplicable:
-    """Why an element does not concern a run."""
-
-    reason: str
-
-
-Found = str | NotApplicable | None
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How an element is answered.
-
-    Attributes
-    ----------
-    answer : callable (ReportedRun) -> str, NotApplicable or None
-        The answer.
-    anchor : str
-        Section of the report where it is found.
-    needs_section : bool
-        Whether the section itself is the answer, so that a report without it has none.
-    """
-
-    answer: Callable[[ReportedRun], Found]
-    anchor: str
-    needs_section: bool = False
-
-
-_NO_VALIDATION = NotApplicable("The report describes development with internal validation only.")
-_NO_TIMES = NotApplicable("The outcome has no follow-up.")
 
 
 def _kind_of_study(run: ReportedRun) -> str:
@@ -79,15 +59,15 @@ def model_type(run: ReportedRun) -> str:
 
 
 def _building(run: ReportedRun) -> str:
-    return _join(model_type(run), say.tuning(run), say.ensemble_rule(run), say.recalibration(run))
+    return in_one(model_type(run), say.tuning(run), say.ensemble_rule(run), say.recalibration(run))
 
 
 def _measures(run: ReportedRun) -> str:
-    return _join(say.discrimination(run), say.calibration(run), say.overall_accuracy(run), say.utility(run))
+    return in_one(say.discrimination(run), say.calibration(run), say.overall_accuracy(run), say.utility(run))
 
 
 def _counts(run: ReportedRun) -> str:
-    return _join(say.cohort_size(run), say.outcome_counts(run))
+    return in_one(say.cohort_size(run), say.outcome_counts(run))
 
 
 def _predictor_names(run: ReportedRun) -> str:
@@ -100,7 +80,7 @@ def _prognostic(run: ReportedRun) -> Found:
 
 
 def _preparation(run: ReportedRun) -> str:
-    return _join(say.visit_windows(run), say.encoding(run), say.scaling(run), say.missing_handling(run))
+    return in_one(say.visit_windows(run), say.encoding(run), say.scaling(run), say.missing_handling(run))
 
 
 def _same_preparation(_: ReportedRun) -> str:
@@ -150,7 +130,7 @@ def _use_of_data(run: ReportedRun) -> str:
 
 
 def _sufficient(run: ReportedRun) -> str:
-    return _join(say.sample_size(run), say.flexible_sample_size(run))
+    return in_one(say.sample_size(run), say.flexible_sample_size(run))
 
 
 def _left_out(run: ReportedRun) -> str:
@@ -180,7 +160,7 @@ def _interactions(run: ReportedRun) -> str:
 
 def _search(run: ReportedRun) -> Found:
     steps = say.search_steps(run)
-    return None if steps is None else _join(steps, say.warm_start(run), say.racing(run))
+    return None if steps is None else in_one(steps, say.warm_start(run), say.racing(run))
 
 
 def _repeated_steps(_: ReportedRun) -> str:
@@ -191,7 +171,7 @@ def _repeated_steps(_: ReportedRun) -> str:
 
 
 def _censoring(run: ReportedRun) -> Found:
-    return say.censoring(run) or _NO_TIMES
+    return say.censoring(run) or NO_TIMES
 
 
 def _clusters(run: ReportedRun) -> Found:
@@ -209,17 +189,17 @@ def _performance_across(_: ReportedRun) -> str:
 
 
 def _not_updated(run: ReportedRun) -> Found:
-    return "The model was not updated in this evaluation." if run.validation else _NO_VALIDATION
+    return "The model was not updated in this evaluation." if run.validation else NO_VALIDATION
 
 
 def _not_updated_for_groups(run: ReportedRun) -> Found:
-    return "It was not updated for any group or setting either." if run.validation else _NO_VALIDATION
+    return "It was not updated for any group or setting either." if run.validation else NO_VALIDATION
 
 
 def _calculated(run: ReportedRun) -> Found:
     if not run.validation:
-        return _NO_VALIDATION
-    return _join(
+        return NO_VALIDATION
+    return in_one(
         "The delivered model's file calculated the risks: the weighted average of its members, recalibrated.",
         say.missing_at_use(run),
     )
@@ -263,7 +243,7 @@ def _fairness(run: ReportedRun) -> str:
 
 
 def _output(run: ReportedRun) -> str:
-    return _join(say.prediction_target(run), "The output is a probability.", say.patient_intervals(run))
+    return in_one(say.prediction_target(run), "The output is a probability.", say.patient_intervals(run))
 
 
 def describe_strata(run: ReportedRun) -> str:
@@ -289,7 +269,7 @@ def _thresholds(run: ReportedRun) -> Found:
 
 
 def _different_predictors(run: ReportedRun) -> Found:
-    return say.validation_differences(run) or _NO_VALIDATION
+    return say.validation_differences(run) or NO_VALIDATION
 
 
 def _software(run: ReportedRun) -> Found:
@@ -299,192 +279,19 @@ def _software(run: ReportedRun) -> Found:
     return f"The analysis was run by autoprog {own}, which is open source; settings and seed are in this report."
 
 
-def _flow_diagram(run: ReportedRun) -> str:
-    return f"A diagram shows the flow: {say.cohort_size(run)}"
-
-
-def _follow_up(run: ReportedRun) -> Found:
-    return say.follow_up(run) or _NO_TIMES
-
-
-def _characteristics(run: ReportedRun) -> str:
-    return f"A table shows the {len(run.features)} predictors overall and by outcome."
-
-
-def _size(run: ReportedRun) -> str:
-    return f"{run.rows_text}."
-
-
-def _compared(run: ReportedRun) -> Found:
-    return say.validation_differences(run) or _NO_VALIDATION
-
-
-def _compared_outcome(run: ReportedRun) -> Found:
-    return say.validation_counts(run) or _NO_VALIDATION
-
-
-def _in_development(run: ReportedRun) -> str:
-    return f"Development used {run.rows_text}. {say.outcome_counts(run)}"
-
-
-def _in_tuning(run: ReportedRun) -> str:
-    k, explored = run.settings["folds"], run.origin.get("n_explored_rows")
-    on = f"a sample of {explored:,} rows, and finalists on all {run.n_rows:,}" if explored else f"all {run.rows_text}"
-    return f"Tuning used {on}; each of the {k} training folds held about {100 * (k - 1) / k:.0f} % of them."
-
-
-def _in_evaluation(run: ReportedRun) -> str:
-    text = f"Internal validation measured out-of-fold risks of all {run.rows_text}, with the same events."
-    return _join(text, f"External validation: {say.validation_sample(run)}" if run.validation else None)
-
-
-def _members(run: ReportedRun) -> str:
-    return f"{say.members_text(run)}."
-
-
-def _recalibration(run: ReportedRun) -> Found:
-    return say.recalibration(run) if run.ensemble["calibration"].get("recalibration") else None
-
-
-def _means_to_predict(run: ReportedRun) -> str:
-    model = run.search["model_id"]
-    return (
-        "The model is one file. It predicts for new patients by the command “autoprog predict”, from Python, and by "
-        f"POST /v1/models/{model}/predictions."
-    )
-
-
-def _third_parties(run: ReportedRun) -> Found:
-    if not run.software:
-        return None
-    return (
-        "Others can load the file with the versions of the software named in this report, validate it in their own "
-        "patients (POST /v1/models/{id}/validations) and recalibrate it as a new version."
-    )
-
-
-def _discrimination(run: ReportedRun) -> str:
-    external = say.validation_scores(run, say.DISCRIMINATION)
-    return _join(say.discrimination_figures(run), say.cause_figures(run), external)
-
-
-def _accuracy(run: ReportedRun) -> str:
-    return _join(say.accuracy_figures(run), say.validation_scores(run, say.ACCURACY))
-
-
-def _utility(run: ReportedRun) -> str:
-    return _join(say.utility_figures(run), say.validation_utility(run))
-
-
-def _calibration(run: ReportedRun) -> str:
-    return _join(say.calibration_figures(run), say.validation_calibration(run))
-
-
-def _optimism(run: ReportedRun) -> str:
-    return _join(say.performance_figures(run), say.optimism(run))
-
-
-def _plots(run: ReportedRun) -> str:
-    return say.plots(run)
-
-
-def _overfitting(run: ReportedRun) -> str:
-    return _join(
-        say.optimism(run),
-        "The correction covers the choice of weights, not the search for pipelines, so performance may still be "
-        "slightly optimistic.",
-        say.instability(run),
-    )
-
-
-def _limited_size(run: ReportedRun) -> str:
-    few = [w for w in run.cohort["warnings"] if "patients" in w and "few" in w]
-    return _join(say.sample_size(run), say.events_per_parameter(run), *few)
-
-
-def _limited_missing(run: ReportedRun) -> str:
-    if not run.with_missing:
-        return say.missing_amount(run)
-    return _join(
-        say.missing_amount(run),
-        "If values are missing for reasons that other predictors do not show, risks may be biased.",
-    )
-
-
-def _poor_input(_: ReportedRun) -> str:
-    return (
-        "A prediction warns of each missing value, unknown level and value outside the range of the training patients."
-    )
-
-
-def _handled_input(run: ReportedRun) -> str:
-    return _join(
-        say.missing_at_use(run),
-        "An unknown level counts as missing, and values outside the range by more than ten times its width are cut.",
-    )
-
-
-def _interaction(run: ReportedRun) -> str:
-    visits = run.words.entered
-    return (
-        f"Users enter the values of up to {plural(len(run.features), 'predictor')}{visits}, none of which is "
-        "obligatory; no further interaction with the model is needed."
-    )
-
-
-def _further_validation(run: ReportedRun) -> Found:
-    return say.validation_sample_size(run)
-
-
 def _evaluation_size(run: ReportedRun) -> Found:
-    return say.validation_sample(run) or _NO_VALIDATION
-
-
-def _no_cluster_results(_: ReportedRun) -> Found:
-    return NotApplicable("Heterogeneity across clusters was not examined.")
-
-
-def _no_update(run: ReportedRun) -> Found:
-    return NotApplicable("The model was not updated.") if run.validation else _NO_VALIDATION
+    return say.validation_sample(run) or NO_VALIDATION
 
 
 def _only_in_validation(run: ReportedRun) -> Found:
-    return None if run.validation else _NO_VALIDATION
+    return None if run.validation else NO_VALIDATION
 
 
 def _only_with_times(run: ReportedRun) -> Found:
-    return None if say.follow_up(run) else _NO_TIMES
+    return None if say.follow_up(run) else NO_TIMES
 
 
-def _join(*parts: str | None) -> str:
-    return " ".join(part for part in parts if part)
-
-
-FLOW, TABLE, METHODS, PERFORMANCE, SPECIFICATION = "flow", "characteristics", "methods", "performance", "specification"
-CALIBRATION, UTILITY, SUBGROUPS, STRATA, VALIDATION = "calibration", "net-benefit", "subgroups", "strata", "validation"
-MISSING, SAMPLE_SIZE, STABILITY, TITLE = "missing", "sample-size", "instability", "title"
-
-ANCHORS = frozenset(
-    (
-        FLOW,
-        TABLE,
-        METHODS,
-        PERFORMANCE,
-        SPECIFICATION,
-        CALIBRATION,
-        UTILITY,
-        SUBGROUPS,
-        STRATA,
-        VALIDATION,
-        MISSING,
-        SAMPLE_SIZE,
-        STABILITY,
-        TITLE,
-    )
-)
-"""Names of the sections in which answers are found."""
-
-RULES: Mapping[str, Rule] = {
+METHODS_RULES: Mapping[str, Rule] = {
     "1.1": Rule(_title, TITLE),
     "1.3": Rule(_title, TITLE),
     "2.2": Rule(_objective, TITLE),
@@ -494,7 +301,6 @@ RULES: Mapping[str, Rule] = {
     "2.8": Rule(_measures, METHODS),
     "2.9": Rule(_counts, FLOW),
     "2.10": Rule(_predictor_names, TABLE),
-    "2.11": Rule(_optimism, PERFORMANCE),
     "3a.2": Rule(_prognostic, METHODS),
     "4.1": Rule(_objective, METHODS),
     "4.2": Rule(_study, METHODS),
@@ -545,7 +351,7 @@ RULES: Mapping[str, Rule] = {
     "12e.2": Rule(say.calibration, METHODS),
     "12e.3": Rule(say.overall_accuracy, METHODS),
     "12e.4": Rule(say.utility, METHODS),
-    "12e.5": Rule(_plots, PERFORMANCE),
+    "12e.5": Rule(say.plots, PERFORMANCE),
     "12e.6": Rule(say.intervals, METHODS),
     "12e.7": Rule(say.comparison, METHODS),
     "12e.8": Rule(say.instability, STABILITY),
@@ -564,42 +370,5 @@ RULES: Mapping[str, Rule] = {
     "16.3": Rule(_only_in_validation, VALIDATION),
     "16.4": Rule(_different_predictors, VALIDATION),
     "18f.1": Rule(_software, METHODS),
-    "20a.2": Rule(say.cohort_size, FLOW),
-    "20a.3": Rule(say.outcome_counts, FLOW),
-    "20a.4": Rule(_follow_up, FLOW),
-    "20a.5": Rule(_flow_diagram, FLOW, needs_section=True),
-    "20b.1": Rule(_characteristics, TABLE, needs_section=True),
-    "20b.4": Rule(_size, FLOW),
-    "20b.5": Rule(say.outcome_counts, FLOW),
-    "20b.6": Rule(_follow_up, FLOW),
-    "20b.7": Rule(say.missing_amount, MISSING),
-    "20c.1": Rule(_compared, VALIDATION),
-    "20c.2": Rule(_compared_outcome, VALIDATION),
-    "21.1": Rule(_in_development, FLOW),
-    "21.2": Rule(_in_tuning, METHODS),
-    "21.3": Rule(_in_evaluation, PERFORMANCE),
-    "22.1": Rule(_members, SPECIFICATION),
-    "22.2": Rule(_recalibration, SPECIFICATION),
-    "22.3": Rule(_means_to_predict, SPECIFICATION),
-    "22.4": Rule(_third_parties, SPECIFICATION),
-    "23a.1": Rule(_discrimination, PERFORMANCE),
-    "23a.2": Rule(_calibration, CALIBRATION),
-    "23a.3": Rule(_accuracy, PERFORMANCE),
-    "23a.4": Rule(_utility, UTILITY),
-    "23a.5": Rule(_optimism, PERFORMANCE),
-    "23a.6": Rule(say.gain_figures, PERFORMANCE),
-    "23a.7": Rule(say.subgroup_figures, SUBGROUPS),
-    "23a.8": Rule(say.instability, STABILITY),
-    "23a.9": Rule(_plots, CALIBRATION, needs_section=True),
-    "23b.1": Rule(_no_cluster_results, PERFORMANCE),
-    "24.1": Rule(_no_update, VALIDATION),
-    "24.2": Rule(_no_update, VALIDATION),
-    "26.2": Rule(_limited_size, SAMPLE_SIZE),
-    "26.3": Rule(_overfitting, PERFORMANCE),
-    "26.4": Rule(_limited_missing, MISSING),
-    "27a.1": Rule(_poor_input, METHODS),
-    "27a.2": Rule(_handled_input, METHODS),
-    "27b.1": Rule(_interaction, METHODS),
-    "27c.2": Rule(_further_validation, SAMPLE_SIZE),
 }
 """Rules by the numbers of the elements."""
