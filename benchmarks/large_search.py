@@ -3,7 +3,7 @@
     python -m benchmarks.large_search run [--patients 100000 500000] [--budget 300] [--rival-s 3600]
     python -m benchmarks.large_search                      what has been run
 
-Simulated patients with 50 columns, numbers, yes and no, categories, 5 % of the cells missing; see `_simulated_cohort`.
+Simulated patients with 50 columns, numbers, yes and no, categories, 5 % of the cells missing; see `simulated_cohort`.
 The rival draws settings at random, learns from four fifths of the patients, stops by the others, takes the best of all
 that it has drawn when its hour of both cores is over, counted in processor seconds, and is fitted to all patients. What
 it has tried is kept in `results/large_search`, from which a run that was stopped goes on. Bars: the model within .002

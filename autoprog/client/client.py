@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Client:
     """A server of autoprog.
 
-    A request that gets no answer, or that the server is too busy for, is sent again after a pause, which the server may
-    set; what it asks for is done once. Close the client, or use it in a `with` block.
+    Requests that get no answer, or that a busy server refuses, are repeated after a pause, which the server may set
+    (`Retry-After`); each takes effect once. Close the client, or use it in a `with` block.
 
     Parameters
     ----------

@@ -216,8 +216,8 @@ class Search(Resource):
         poll_s : float
             Seconds between two looks.
         verbose : int or None
-            Whether to show the progress on stderr or in the notebook's cell: 0 for never, 1 for always, None where
-            somebody sees it.
+            Whether to show the progress on stderr or in the notebook's cell: 0 for never, 1 for always, None only
+            in an interactive terminal or a notebook.
 
         Returns
         -------
@@ -301,7 +301,7 @@ class Search(Resource):
         self._write_report(path)
 
     def explain(self, *, timeout_s: float | None = None, poll_s: float = 1.0) -> dict[str, Any]:
-        """Ask what the ensemble's inputs are worth, and wait for the answer.
+        """Compute importance, effects and learning curve on the server; return when they are there.
 
         Parameters
         ----------

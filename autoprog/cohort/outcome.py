@@ -326,7 +326,7 @@ class Visits(Outcome):
         return self.of
 
     def until(self, horizons: Sequence[float]) -> Self:
-        """The same visits and what is predicted of them, until other horizons."""
+        """Return a copy with other prediction horizons."""
         return replace(self, of=self.of.until(horizons))
 
 

@@ -103,7 +103,7 @@ class Endpoint(Protocol):
         ...
 
     def scarcest(self, metric: str) -> tuple[str, tuple[NDArray[np.bool_], ...]]:
-        """Patients of whom every fold needs some: who they are, and their rows."""
+        """Patient groups of which every fold needs some: a description, and the mask of each group's rows."""
         ...
 
     def scorable(self, metric: str) -> Callable[[NDArray[np.intp]], bool]:

@@ -66,8 +66,8 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         Seeds folds, proposals and pipelines. With the same seed and a budget of evaluations,
         `settings={"budget": {"evaluations": 40}}`, the result is the same as long as the time suffices.
     verbose : int or None
-        Whether `fit` shows its progress on stderr or in the notebook's cell: 0 for never, 1 for always, None where
-        somebody sees it, in a terminal or a notebook.
+        Whether `fit` shows its progress on stderr or in the notebook's cell: 0 for never, 1 for always, None only
+        in an interactive terminal or a notebook.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
             return self._take(search(table, self._settings(), self._effort(began)))
 
     def continue_for(self, seconds: float, evaluations: int | None = None) -> Self:
-        """Go on with the search for more time, with all that it has evaluated, and replace the model.
+        """Resume the search for more time, keeping its evaluations, and replace the model.
 
         Parameters
         ----------

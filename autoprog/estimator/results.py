@@ -56,7 +56,7 @@ class ResultsMixin:
         }
 
     def summary(self) -> Summary:
-        """Return what to know of the model first: patients, score beside the simple model, calibration, warnings.
+        """Summarise the model: patients, score next to the simple model's, calibration, warnings.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class ResultsMixin:
         write_report(estimator_report(found, getattr(self, "_archive", None), explanation), Path(path))
 
     def plot_calibration(self, *, horizon: float | None = None, ax: Axes | None = None) -> Axes:
-        """Plot how often patients had the outcome by their predicted risk, out of fold.
+        """Plot the calibration curve of the out-of-fold risks.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class ResultsMixin:
         return plot_calibration(at_horizon(self._documents()["ensemble"], horizon), ax)
 
     def plot_decision_curve(self, *, horizon: float | None = None, ax: Axes | None = None) -> Axes:
-        """Plot the net benefit of deciding by the model, by the simple model, and for all or none alike.
+        """Plot the decision curve: net benefit of the model, the simple model, treating all and treating none.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class ResultsMixin:
         Returns
         -------
         autoprog.explanation.Explanation
-            Of the ensemble out of fold, before its recalibration.
+            Explanation of the ensemble's out-of-fold risks before recalibration.
 
         Raises
         ------
@@ -212,7 +212,7 @@ class ResultsMixin:
         return found
 
     def importance(self, *, horizon: float | None = None) -> pd.DataFrame:
-        """Return how much worse the model is with each input shuffled, out of fold, the most important first.
+        """Return the permutation importance of each input, out of fold, in descending order.
 
         Parameters
         ----------

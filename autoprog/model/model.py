@@ -187,7 +187,7 @@ class PrognosticModel:
         return {"level": INTERVAL_LEVEL, "method": self.interval_method}
 
     def contributions(self, X: Table) -> Contributions:
-        """Change of the risk by knowing each finding: with all known findings, minus with all others.
+        """Risk given all known findings minus the risk without this one, for each finding.
 
         Parameters
         ----------

@@ -248,7 +248,7 @@ class SearchRow(OwnedRow):
     runner_id: Mapped[str | None] = mapped_column(String(200))
     lease_until: Mapped[datetime | None]
     losses: Mapped[int] = mapped_column(default=0)  # leases that ran out since the last evaluation
-    spent_s: Mapped[float] = mapped_column(default=0.0)  # budget spent up to `heard_at`; see `storage.spending`
+    spent_s: Mapped[float] = mapped_column(default=0.0)  # budget spent up to `heard_at`; see `storage.leases`
     heard_at: Mapped[datetime | None]  # last sign of life of its runner
     cancel_requested_at: Mapped[datetime | None]
     warnings: Mapped[list[str]]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.interpreter [--part planted|fidelity|large] [--seeds 100]
 
-planted: seeds 0 to 99 of `_planted_rules`; bars: 90 % of the planted rules recovered, 10 % of the rules of the upper
+planted: seeds 0 to 99 of `planted_rules`; bars: 90 % of the planted rules recovered, 10 % of the rules of the upper
 stratum false; those of the lower one are not counted.
 fidelity: kappa of the strata by rules and by the model, on the patients held out, against a decision tree with as many
 leaves as there are rules, and one for the default, grown on the same mined patients; ten splits of each cohort and
