@@ -31,7 +31,7 @@ from autoprog.cohort.checks import is_identifier
 from autoprog.cohort.inference import count_values
 from autoprog.cohort.messages import count_text, listed
 from autoprog.cohort.table import Column
-from autoprog.errors import Fault, InvalidInputError
+from autoprog.errors import InvalidInputError
 from autoprog.estimator.targets import Survival
 from autoprog.estimator.words import python_words
 from autoprog.explanation import Explanation
@@ -249,7 +249,7 @@ def to_matrix(model: PrognosticModel, frame: pd.DataFrame) -> tuple[NDArray[np.f
             X[:, j], text = _encode(frame[feature.name], feature, model.metadata.na_values)
             unusual += [text] if text else []
     except InvalidInputError:
-        # Of single columns the faults are known without their rows.
+        # A single column's faults lack the rows of the whole table.
         with python_words():
             patients = read_patients(_parquet(frame), model.inputs, na_values=model.metadata.na_values)
             encode_patients(model.inputs, patients)
@@ -261,9 +261,8 @@ def _encode(column: pd.Series, feature: Feature, na_values: Sequence[str]) -> tu
     """Encode a column as a file's is, each of its different values once."""
     if feature.kind == "numeric" and column.dtype in (np.float64, np.int64) and not na_values:
         values = column.to_numpy(dtype=np.float64)
-        if (np.abs(values) >= LARGEST).any():  # infinite, too
-            raise InvalidInputError([Fault("", "")])
-        return values, _outside(values, feature)
+        if not (np.abs(values) >= LARGEST).any():  # infinite ones are read, and refused, below
+            return values, _outside(values, feature)
     codes, different = pd.factorize(column)
     if not len(different):
         return np.full(len(column), np.nan), None

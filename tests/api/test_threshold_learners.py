@@ -238,16 +238,17 @@ def test_lessons_at_once_all_count_and_others_can_write_meanwhile(
 def test_a_learner_is_computed_before_the_database_is_written(
     client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cuts = CutLearner.cuts
+    cuts, writers = CutLearner.cuts, []
 
     def cut_while_another_writes(learner: CutLearner) -> Any:
         with database.session() as session:
-            add_owner(session, "another")
+            writers.append(add_owner(session, f"another {len(writers)}"))
         return cuts(learner)
 
     monkeypatch.setattr(connections, "_TURN_TIMEOUT_S", 1.0)
     monkeypatch.setattr(CutLearner, "cuts", cut_while_another_writes)
     make_learner(client)
+    assert writers
 
 
 def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient) -> None:

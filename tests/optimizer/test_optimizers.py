@@ -65,21 +65,22 @@ def test_batches_are_valid_and_full(proposals: list[Proposal]) -> None:
     assert all(len(p.configurations) == 4 for p in proposals)
 
 
-def test_predictors_of_a_batch_are_distinct(preset: str, proposals: list[Proposal]) -> None:
-    if preset == "random":
-        return
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "random"], indirect=True)
+def test_predictors_of_a_batch_are_distinct(proposals: list[Proposal]) -> None:
     for proposal in proposals[3:]:
         predictors = [c.prediction.algorithm for c in proposal.configurations]
         assert len(set(predictors)) == len(predictors)
 
 
+@pytest.mark.parametrize("preset", ["random"], indirect=True)
+def test_random_search_has_no_state(proposals: list[Proposal]) -> None:
+    assert all(p.state == {} for p in proposals)
+
+
+@pytest.mark.parametrize("preset", ["paper"], indirect=True)
 def test_predictors_of_the_papers_batch_lie_in_distinct_subspaces_of_the_map_decomposition(
-    preset: str, proposals: list[Proposal]
+    proposals: list[Proposal],
 ) -> None:
-    if preset == "random":
-        assert all(p.state == {} for p in proposals)
-    if preset != "paper":
-        return
     keys = Encoding(Space.full()).keys
     for proposal in proposals[3:]:
         z = dict(zip(keys, proposal.state["best"], strict=True))
