@@ -12,7 +12,7 @@ Json = Mapping[str, Any]
 
 
 def leaderboard_table(evaluations: Sequence[Json]) -> pd.DataFrame:
-    """Evaluations, one a row, in their order: score, algorithms of the stages, parameters, reason."""
+    """Evaluations, one per row, in their order: score, algorithms of the stages, parameters, reason."""
     import pandas as pd  # noqa: PLC0415  not needed by those who use no tables
 
     rows = []
@@ -26,7 +26,7 @@ def leaderboard_table(evaluations: Sequence[Json]) -> pd.DataFrame:
 
 
 def rules_table(rules: Json) -> pd.DataFrame:
-    """Rules, one a row, in their order: whom they describe, the stratum, and how often patients are in it."""
+    """Rules, one per row, in their order: whom they describe, the stratum, and how often patients are in it."""
     import pandas as pd  # noqa: PLC0415  as above
 
     columns = ("rule", "horizon", "stratum", "probability", "lower", "upper", "observed", "n", "support", "lift")

@@ -172,7 +172,7 @@ def _moments(given: MomentsRequest | None) -> GivenMoments | None:
         values = getattr(given, name)
         numbers = [parse_number(value) for value in values] if isinstance(values, list) else [None]
         if any(number is None for number in numbers):
-            faults.append(Fault(f"/standardisation/{name}", "must be a list of numbers, one a feature"))
+            faults.append(Fault(f"/standardisation/{name}", "must be a list of numbers, one per feature"))
         columns.append(np.array([math.nan if number is None else number for number in numbers]))
     if faults:
         raise InvalidInputError(faults)

@@ -78,7 +78,7 @@ class Client:
         Parameters
         ----------
         data : DataFrame, str, Path or bytes
-            Patients, one a row; or a file of them, or its content.
+            Patients, one per row; or a file of them, or its content.
         spec : mapping or None
             What the columns mean, as in the REST API.
         **fields : object

@@ -275,7 +275,7 @@ class Search(Resource):
 
     @property
     def rules(self) -> pd.DataFrame:
-        """The rules of the risk strata, one a row."""
+        """The rules of the risk strata, one per row."""
         return rules_table(self._connection.get(f"{self._url}/rules"))
 
     @property

@@ -51,7 +51,7 @@ def _plain(value: object) -> object:
 
 
 def prediction_table(items: Sequence[Mapping[str, Any]], index: Any = None) -> pd.DataFrame:  # noqa: ANN401  pandas
-    """Predictions, one a row: risk, interval and stratum, with several horizons each of them, and warnings."""
+    """Predictions, one per row: risk, interval and stratum, with several horizons each of them, and warnings."""
     import pandas as pd  # noqa: PLC0415  not needed by those who use no tables
 
     return pd.DataFrame([_row(item) for item in items], index=index)

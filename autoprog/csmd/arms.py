@@ -264,7 +264,7 @@ def _trade_off_faults(trade_off: float | Sequence[float], n_arms: int) -> Iterat
             yield Fault("/trade_off", f"must be finite and at least 0, not {trade_off}")
         return
     if len(trade_off) != n_arms:
-        yield Fault("/trade_off", f"give one number, or one an arm: there are {n_arms:,} arms, not {len(trade_off):,}")
+        yield Fault("/trade_off", f"give one number, or one per arm: there are {n_arms:,} arms, not {len(trade_off):,}")
     for i, value in enumerate(trade_off):
         if not (np.isfinite(value) and value >= 0):
             yield Fault(f"/trade_off/{i}", f"must be finite and at least 0, not {value}")

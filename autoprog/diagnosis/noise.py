@@ -75,7 +75,7 @@ def _weighed(model: DiagnosisModel, total: _Floats, answers: Sequence[tuple[int,
     """Log weights of the objects after further answers."""
     with np.errstate(divide="ignore"):
         for query, answer in answers:
-            # Three logarithms, not one an object.
+            # Three logarithms, not one per object.
             one, zero = np.log(_chances(model, query, answer=answer))
             total = total + _by_response(model, query, one, zero, -_LN2)
     return total

@@ -190,7 +190,7 @@ def relative_costs(costs: _Floats) -> _Floats | None:
 def cheapest_of_best(
     gain: _Floats, costs: _Floats, usable: NDArray[np.bool_], tolerance: float | _Floats
 ) -> NDArray[np.bool_]:
-    """Mark the usable queries with the largest gain per cost, and of these the cheapest; one node a row."""
+    """Mark the usable queries with the largest gain per cost, and of these the cheapest; one node per row."""
     gain = np.where(gain > tolerance, gain, 0.0)
     best = np.where(usable, gain / costs, 0.0).max(axis=1, keepdims=True)
     tied = usable & (gain >= best * costs - tolerance) & ((gain > 0) | (best == 0))

@@ -46,7 +46,7 @@ def find_contradiction(model: DiagnosisModel, answers: Sequence[tuple[int, bool 
     """Find a minimal set of conflicting answers (None never conflicts) and the objects of least Hamming distance."""
     given = [place for place, (_, answer) in enumerate(answers) if answer is not None]
     M, told = model.n_objects, [(answers[place][0], bool(answers[place][1])) for place in given]
-    # Bits, one answer a row: numbers would take gigabytes of millions of objects and hundreds of answers.
+    # Bits, one answer per row: numbers would take gigabytes of millions of objects and hundreds of answers.
     impossible = [np.packbits(likelihood(model, query, answer=answer) == 0) for query, answer in told]
     wrong = np.zeros(M, dtype=np.int64)
     for row in impossible:

@@ -49,7 +49,7 @@ def rules_document(rule_sets: Sequence[RuleSet], horizons: Sequence[float]) -> d
     Parameters
     ----------
     rule_sets : sequence of RuleSet
-        One a horizon, or a single one without time.
+        One per horizon, or a single one without time.
     horizons : sequence of float
         Ascending; empty for an outcome without a time.
 
@@ -86,7 +86,7 @@ def rule_sets_from(document: Mapping[str, Any]) -> tuple[RuleSet, ...]:
     Returns
     -------
     tuple of RuleSet
-        One a horizon; without horizons a single one.
+        One per horizon; without horizons a single one.
     """
     horizons = document.get("horizons")
     if not horizons:

@@ -82,7 +82,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
     rules_ : dict
         Risk strata, and the rules that describe them.
     rules_table_ : DataFrame
-        The rules, one a row, as text with their numbers.
+        The rules, one per row, as text with their numbers.
     leaderboard_ : DataFrame
         All evaluations, the best first.
     warnings_ : tuple of str

@@ -76,7 +76,7 @@ def greedy_portfolio(
     Returns
     -------
     tuple of int
-        Rows of `gains`, in the order to try; at most `size`, and one an algorithm that succeeds somewhere. Ties go to
+        Rows of `gains`, in the order to try; at most `size`, and one per algorithm that succeeds somewhere. Ties go to
         the greater mean gain, then to the earlier row.
 
     Raises

@@ -113,7 +113,7 @@ def rank_next_tests(
         With every fault of the patient, below `/patient`.
     """
     if model.windows is not None:
-        msg = "the model takes visits: the next test is named for models of one row a patient"
+        msg = "the model takes visits: the next test is named for models of one row per patient"
         raise ConflictError(msg)
     if model.distribution is None:
         msg = "the model is of an earlier version, which stored no distribution of the findings: search again"

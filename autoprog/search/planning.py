@@ -19,9 +19,9 @@ from autoprog.space import Configuration, Space, TableShape
 from autoprog.space.calibration import MIN_FOR_ISOTONIC
 
 # A cohort of more than 20,000 rows is explored on a sample with 8,000 rows to learn from, or as many more as hold 500
-# patients with the rarer outcome, up to 50,000 rows; of a rarer outcome still, as many as hold 4 such patients a fold.
+# patients with the rarer outcome, up to 50,000 rows; of a still rarer outcome, as many as hold 4 patients per fold.
 # Sampling keeps the share of events, as calibration depends on it. With event times, the rows that classifiers learn
-# from count: the intervals in which a patient is at risk, or one a horizon.
+# from count: the intervals in which a patient is at risk, or one per horizon.
 _EXPLORED_WHOLE, _EXPLORED_TRAINING, _EXPLORED_MINORITY = 20_000, 8_000, 500
 _EXPLORED_MOST, _EXPLORED_LEAST_MINORITY_OF_A_FOLD = 50_000, 4
 

@@ -103,7 +103,7 @@ class ByIntervals:
         return shape.n_periods / shape.n_patients
 
     def n_fits(self, shape: TableShape, predictor: Algorithm) -> int:
-        """One a cause."""
+        """One per cause."""
         return shape.n_causes
 
     def why_unfit(self, predictor: Algorithm) -> str | None:
@@ -143,11 +143,11 @@ class ByHorizons(ByIntervals):
         return shape.n_patients
 
     def rows_of_a_patient(self, shape: TableShape) -> float:
-        """One a horizon."""
+        """One per horizon."""
         return float(len(shape.horizons))
 
     def n_fits(self, shape: TableShape, predictor: Algorithm) -> int:
-        """One a cause, and for a classifier one a horizon."""
+        """One per cause, and for a classifier one per horizon."""
         return shape.n_causes * (1 if predictor.takes_times else len(shape.horizons))
 
     def why_unfit(self, predictor: Algorithm) -> str | None:

@@ -301,7 +301,7 @@ def _checked(time: ArrayLike, event: ArrayLike, risk: ArrayLike) -> tuple[Times,
     m = np.asarray(risk, dtype=np.float64)
     if m.shape != t.shape or np.isnan(m).any():
         missing = int(np.isnan(m).sum())
-        msg = f"one risk a patient is needed: got shape {m.shape} for {len(t):,} patients, {missing:,} missing"
+        msg = f"one risk per patient is needed: got shape {m.shape} for {len(t):,} patients, {missing:,} missing"
         raise OutcomeError(msg)
     return t, codes, m
 

@@ -230,7 +230,7 @@ def check_weights(weights: NDArray[np.generic], n: int) -> _Floats:
     """Check n case weights: OutcomeError unless all are finite and 0 or more, and one is above 0."""
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (n,):
-        msg = f"one weight a patient is needed: got shape {w.shape} for {n:,} patients"
+        msg = f"one weight per patient is needed: got shape {w.shape} for {n:,} patients"
         raise OutcomeError(msg)
     if not np.isfinite(w).all() or (w < 0).any() or not (w > 0).any():
         msg = "weights must be finite and 0 or more, one of them above 0"

@@ -134,7 +134,7 @@ def checked_columns(X: ArrayLike, n: int) -> _Floats:
     """Check columns (n, d): OutcomeError unless there is a finite row for each patient."""
     columns = np.asarray(X, dtype=np.float64)
     if columns.ndim != 2 or len(columns) != n or columns.shape[1] == 0:
-        msg = f"one row a patient and one column or more are needed: got shape {columns.shape} for {n:,} patients"
+        msg = f"one row per patient and one column or more are needed: got shape {columns.shape} for {n:,} patients"
         raise OutcomeError(msg)
     unusable = np.flatnonzero(~np.isfinite(columns).all(axis=0))
     if len(unusable):

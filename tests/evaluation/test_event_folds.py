@@ -180,6 +180,6 @@ def test_a_feature_that_tells_patients_apart_tells_nothing_of_those_held_out() -
     by_patient = [evaluate_fold(configuration, whole, plan, k).score for k in range(10)]
     split = replace(whole, groups=np.arange(n * each))
     by_visit = [evaluate_fold(configuration, split, plan, k).score for k in range(10)]
-    # 24 patients a fold: the standard error of ten folds of chance, twice over the same patients, is about .03.
+    # 24 patients per fold: the standard error of ten folds of chance, twice over the same patients, is about .03.
     assert abs(np.mean(by_patient) - 0.5) < 0.1
     assert np.mean(by_visit) > 0.85

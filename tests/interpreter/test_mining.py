@@ -13,7 +13,7 @@ from autoprog.interpreter.mining import MINED_LENGTH, frequent_conjunctions
 
 
 def _table(seed: int, n: int = 300, width: int = 14) -> tuple[np.ndarray, np.ndarray]:
-    """Conditions of many densities, some implied by others, some equal, and a stratum a row."""
+    """Conditions of many densities, some implied by others, some equal, and a stratum per row."""
     rng = np.random.default_rng(seed)
     B = rng.random((n, width)) < rng.uniform(0.05, 0.95, width)
     B[:, 3] = B[:, 1] & B[:, 2]

@@ -15,7 +15,7 @@ SHAPE = TableShape(n_patients=200, n_columns=10, n_minority=80, has_missing=True
 
 
 def toy_space(hyperparameters: Sequence[Sequence[int]]) -> Space:
-    """A space with one algorithm a number, which says how many hyperparameters it has; one sequence a stage."""
+    """A space with one algorithm per number, which says how many hyperparameters it has; one sequence per stage."""
     return Space(
         tuple(
             tuple(

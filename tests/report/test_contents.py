@@ -30,7 +30,7 @@ TABLES = {
     "tripod-results", "tripod-discussion", "probast-development", "probast-internal-validation", "model-card",
 }  # fmt: skip
 AT_HORIZONS = ("measures", "net-benefit-thresholds")
-"""Tables of which event times have one a horizon."""
+"""Tables of which event times have one per horizon."""
 
 _reports: dict[str, tuple[ReportedRun, Report]] = {}
 

@@ -157,7 +157,7 @@ def test_a_rare_outcome_is_explored_on_more_patients_but_a_bounded_number(events
 
 
 def test_the_risks_that_are_kept_of_a_rare_outcome_are_bounded_too() -> None:
-    """They are 4 bytes a patient of the sample for every evaluation of a search."""
+    """They are 4 bytes per patient of the sample for every evaluation of a search."""
     cohort = rare(500_000, 1_004)
     plan = plan_for(SearchSettings(), cohort, 2)
     plan = replace(plan, patients=explored_patients(cohort, plan))

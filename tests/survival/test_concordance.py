@@ -139,7 +139,7 @@ def test_nobody_to_compare() -> None:
 
 def test_risks_that_are_none() -> None:
     for risk in ([0.1], [0.1, np.nan]):
-        with pytest.raises(OutcomeError, match="one risk a patient"):
+        with pytest.raises(OutcomeError, match="one risk per patient"):
             harrell_c([1.0, 2.0], [1, 1], risk)
 
 

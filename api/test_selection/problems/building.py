@@ -119,7 +119,7 @@ def _trade_off(given: object, faults: list[Fault]) -> float | tuple[float, ...]:
         return tuple(0.0 if value is None else value for value in values)
     value = parse_number(given)
     if value is None:
-        faults.append(Fault("/trade_off", "must be a number, or a list of one an arm"))
+        faults.append(Fault("/trade_off", "must be a number, or a list with one per arm"))
     return 0.0 if value is None else value
 
 

@@ -119,9 +119,9 @@ def _given_table(
     predictions = request.predictions if isinstance(request.predictions, list) else None
     truth = request.truth if isinstance(request.truth, list) else None
     if predictions is None:
-        faults.append(Fault("/predictions", "must be a list of a row a patient, 0 or 1 for every arm"))
+        faults.append(Fault("/predictions", "must have one row per patient, with 0 or 1 for every arm"))
     if truth is None and request.truth is not None:
-        faults.append(Fault("/truth", "must be a list of 0 or 1, one a patient"))
+        faults.append(Fault("/truth", "must be a list of 0 or 1, one per patient"))
     cells = sum(len(row) if isinstance(row, list) else 1 for row in predictions or ())
     if cells > _MAX_CELLS:
         raise TooLargeError(f"{cells:,} predictions, at most {_MAX_CELLS:,} are allowed")

@@ -46,7 +46,7 @@ _SIZES = (
     MetaFeature("n_patients", "count", "patients with a known outcome", _STATLOG),
     MetaFeature("n_features", "count", "features", _STATLOG),
     MetaFeature("n_columns", "count", "columns of the design matrix, dummies counted", _FEURER),
-    MetaFeature("patients_per_column", "count", "patients a column of the design matrix", _FEURER),
+    MetaFeature("patients_per_column", "count", "patients per column of the design matrix", _FEURER),
     MetaFeature("numeric_share", "share", "numeric features, of all", _STATLOG),
     MetaFeature("binary_share", "share", "features of two levels, of all", _STATLOG),
     MetaFeature("categorical_share", "share", "features of unordered levels, of all", _STATLOG),
@@ -59,7 +59,7 @@ _OUTCOME = (
     MetaFeature("event_rate", "share", "patients with the outcome; with the event of interest observed", _STATLOG),
     MetaFeature("minority_share", "share", "patients of the rarer outcome; at most 0.5", _FEURER),
     MetaFeature("outcome_entropy", "share", "entropy of the outcome, in bits", _STATLOG),
-    MetaFeature("events_per_column", "count", "patients of the rarer outcome a column of the design matrix", _RILEY),
+    MetaFeature("events_per_column", "count", "patients of the rarer outcome per column of the design matrix", _RILEY),
 )
 _MISSINGNESS = (
     MetaFeature("missing_share", "share", "missing cells, of all", _FEURER),

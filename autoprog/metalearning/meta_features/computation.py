@@ -95,7 +95,7 @@ def describe(
     features : sequence of Feature, length n_features
         The columns.
     X : ndarray, shape = (n, n_features)
-        One row a patient, or a visit if patients have visits; NaN is missing.
+        One row per patient, or a visit if patients have visits; NaN is missing.
     outcome : ndarray of int, shape = (n,), or ObservedTimes of n rows
         0 and 1, or times under observation.
     patient : ndarray of int, shape = (n,), or None

@@ -136,7 +136,7 @@ def _sufficient(run: ReportedRun) -> str:
 def _left_out(run: ReportedRun) -> str:
     if not run.n_dropped:
         return "No row of the file was left out."
-    return f"{say.missing_outcome(run)} Without a usable outcome a row says nothing of the risk."
+    return f"{say.missing_outcome(run)} Without a usable outcome a row says nothing about the risk."
 
 
 def _transformations(run: ReportedRun) -> str:

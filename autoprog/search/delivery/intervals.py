@@ -53,9 +53,9 @@ _MIN_WEIGHT = 0.2
 class IntervalEstimate:
     """Estimated uncertainty of single risks."""
 
-    intervals: tuple[PatientIntervals, ...]  # one a horizon, or one without times; empty with too few refits
+    intervals: tuple[PatientIntervals, ...]  # one per horizon, or one without times; empty with too few refits
     method: str  # how they were estimated, or why they were not
-    instability: tuple[dict[str, Any], ...] = ()  # one an interval; ready for JSON
+    instability: tuple[dict[str, Any], ...] = ()  # one per interval; ready for JSON
 
 
 def estimate_intervals(
@@ -193,7 +193,7 @@ class _Estimation:
     rows: NDArray[np.intp]
 
     def intervals(self, refits: Refits) -> IntervalEstimate:
-        """One a horizon."""
+        """One per horizon."""
         ensemble, endpoint = self.fitted.ensemble, self.fitted.endpoint
         by_number = {e.number: e.risks for e in self.fitted.history.succeeded if e.risks is not None}
         p = np.array([by_number[m.number] for m in ensemble.members], dtype=np.float64)

@@ -25,7 +25,7 @@ class ModelSummary:
     document: dict[str, Any]
     recalibration: Recalibration
     intervals: IntervalEstimate
-    # One a horizon.
+    # One per horizon.
     rule_sets: tuple[RuleSet, ...]
     # For the client, before trusting the model.
     warnings: tuple[str, ...]
