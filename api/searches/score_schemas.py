@@ -20,13 +20,6 @@ class Bounds(BaseModel):
     upper: float
 
 
-class BoundsDocument(BaseModel):
-    """Pointwise intervals of level 0.95 along a curve."""
-
-    lower: list[float]
-    upper: list[float]
-
-
 class ScoreDocument(Interval):
     """A score with its interval."""
 

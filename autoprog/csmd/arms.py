@@ -132,10 +132,6 @@ class Arms:
         fewer, more = np.array(steps, dtype=np.intp).reshape(-1, 2).T
         return fewer, more
 
-    def index_of(self, arm_id: str) -> int:
-        """Index of an arm by its id; ValueError if there is none."""
-        return [arm.id for arm in self.arms].index(arm_id)
-
 
 @lru_cache(maxsize=128)
 def _pairs_among(arms: Arms, arm: int) -> NDArray[np.int32] | slice:

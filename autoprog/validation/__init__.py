@@ -2,7 +2,6 @@
 
 from autoprog.validation.corrections import compute_gains, correct_performance
 from autoprog.validation.event_times import (
-    CausesOfPatients,
     FollowedPatients,
     cause_documents,
     correct_horizons,
@@ -66,7 +65,6 @@ __all__ = [
     "PRIOR_PRECISION",
     "TESTED_COVERAGE",
     "Beside",
-    "CausesOfPatients",
     "Corrected",
     "Correction",
     "CurveOf",

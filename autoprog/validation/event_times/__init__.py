@@ -1,7 +1,6 @@
 """Validation of risk curves: scores corrected for the choice, recalibration."""
 
 from autoprog.validation.event_times.competing import (
-    CausesOfPatients,
     cause_documents,
     cross_fitted_competing,
     fit_competing,
@@ -17,7 +16,6 @@ from autoprog.validation.event_times.score import (
 )
 
 __all__ = [
-    "CausesOfPatients",
     "FollowedPatients",
     "cause_documents",
     "correct_horizons",

@@ -20,7 +20,7 @@ Statistics in Medicine 33:2585 (recalibration of risks of several categories).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,13 +43,6 @@ _Floats = NDArray[np.float64]
 
 _FOLDS = 10
 _MIN_EVENTS = 2
-
-
-class CausesOfPatients(NamedTuple):
-    """Out-of-fold risks of every cause before any recalibration, shape = (n, n_causes, n_horizons)."""
-
-    names: tuple[str, ...]  # the event of interest first
-    F: _Floats
 
 
 def fit_competing(
