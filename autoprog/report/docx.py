@@ -94,12 +94,27 @@ def _add(document: Document, block: Block, numbers: dict[str, str]) -> None:
         run = document.add_paragraph(style="Intense Quote").add_run(_plain(block.text))
         run.italic = False
     elif isinstance(block, ItemList):
-        for item in block.items:
-            document.add_paragraph(_plain(item), style="List Number" if block.numbered else "List Bullet")
+        _add_list(document, block)
     elif isinstance(block, Table):
         _add_table(document, block, numbers[block.name])
     else:
         _add_figure(document, block, numbers[block.name])
+
+
+def _add_list(document: Document, block: ItemList) -> None:
+    style: Any = document.styles["List Number" if block.numbered else "List Bullet"]
+    lines: list[Any] = [document.add_paragraph(_plain(item), style=style) for item in block.items]
+    if not block.numbered:
+        return
+    # The paragraphs of a style share its numbering, which Word continues from list to list: each list has its own.
+    numbering: Any = document.part.numbering_part.element
+    of_style = numbering.num_having_numId(style.element.pPr.numPr.numId.val)
+    own = numbering.add_num(of_style.abstractNumId.val)
+    own.add_lvlOverride(ilvl=0).add_startOverride(1)
+    for line in lines:
+        numbered = line._p.get_or_add_pPr().get_or_add_numPr()  # noqa: SLF001  python-docx has no restart of lists
+        numbered.get_or_add_ilvl().val = 0
+        numbered.get_or_add_numId().val = own.numId
 
 
 def _add_table(document: Document, table: Table, number: str) -> None:

@@ -16,7 +16,7 @@ from lxml import html as lxml_html
 from PIL import Image
 
 from autoprog.report.building import build_report
-from autoprog.report.document import Block, ItemList, Notice, Paragraph, Report, Table
+from autoprog.report.document import Block, ItemList, Notice, Paragraph, Report, Section, Table
 from autoprog.report.docx import write_docx
 from autoprog.report.drawing import draw
 from autoprog.report.html import write_html
@@ -205,6 +205,19 @@ def test_tables_of_the_word_file_repeat_their_heads_and_figures_have_texts() -> 
     for table in document.tables:
         assert table._tbl.tr_lst[0].trPr.find(qn("w:tblHeader")) is not None
     assert all(shape._inline.docPr.get("descr") for shape in document.inline_shapes)
+
+
+def test_every_numbered_list_of_the_word_file_starts_at_1() -> None:
+    lists = [ItemList(("a", "b"), numbered=True), ItemList(("c",)), ItemList(("d",), numbered=True)]
+    file = write_docx(Report("Title", "", (Section("first", "First", tuple(lists)),)))
+    document = docx.Document(BytesIO(file))
+    lines = {p.text: p._p.pPr.numPr.numId.val for p in document.paragraphs if p.style.name == "List Number"}
+    assert list(lines) == ["a", "b", "d"]
+    assert lines["a"] == lines["b"] != lines["d"]
+    numbering = document.part.numbering_part.element
+    for number in set(lines.values()):
+        (override,) = numbering.num_having_numId(number).findall(qn("w:lvlOverride"))
+        assert (override.ilvl, override.find(qn("w:startOverride")).val) == (0, 1)
 
 
 def test_figures_are_png_at_300_dpi_and_svg_of_the_same_shape() -> None:
