@@ -119,7 +119,9 @@ class SampleSizeDocument(BaseModel):
         description="Minimum number of patients from another place or time for a validation (Riley et al. 2024, BMJ "
         "384:e074821).",
     )
-    events_per_predictor: float
+    events_per_predictor: float = Field(
+        description="Patients with the rarer outcome, for event times with the event, per column of the design matrix."
+    )
     verdict: Verdict
 
 

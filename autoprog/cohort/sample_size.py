@@ -186,7 +186,7 @@ class SampleSize:
     validation_minimum : int
         Patients from another place or a later time that an external validation needs.
     events_per_predictor : float
-        Patients with the outcome per candidate predictor parameter.
+        Patients with the rarer outcome, or with the event of interest, per candidate predictor parameter.
     verdict : {"insufficient", "sufficient_for_regression", "sufficient"}
         Whether the cohort has fewer patients than `riley_minimum`, than `flexible_minimum`, or enough for both.
     """
@@ -217,7 +217,7 @@ def sample_size(cohort: Cohort) -> SampleSize:
     p = max(n_parameters(features), 1)
     followed, n = follow_up(cohort), cohort.n_patients
     if followed is None:
-        n_events = n_with_outcome(cohort)
+        n_events = _n_rarer(cohort)
         phi = cohort.event_rate
         minimum = riley_minimum(p, phi)
         elsewhere = validation_minimum(*normal_predictor(phi, ANTICIPATED_NAGELKERKE_R2 * max_cox_snell_r2(phi)))
@@ -239,10 +239,10 @@ def sample_size(cohort: Cohort) -> SampleSize:
     )
 
 
-def n_with_outcome(cohort: Cohort) -> int:
-    """Number of patients with the outcome, in mode `temporal` at any visit."""
-    with_outcome = cohort.y == 1
-    return int(with_outcome.sum()) if cohort.visits is None else len(np.unique(cohort.visits.patient[with_outcome]))
+def _n_rarer(cohort: Cohort) -> int:
+    """Number of patients with the rarer outcome, in mode `temporal` at any visit."""
+    patients = np.arange(cohort.n_rows) if cohort.visits is None else cohort.visits.patient
+    return min(len(np.unique(patients[cohort.y == label])) for label in (0, 1))
 
 
 def n_parameters(features: tuple[Feature, ...]) -> int:

@@ -63,6 +63,15 @@ def test_cleveland_is_too_small_for_its_candidates() -> None:
     assert size.verdict == "insufficient"
 
 
+def test_events_per_predictor_are_of_the_rarer_outcome() -> None:
+    features = tuple(Feature(name, "numeric") for name in "abc")
+    y = (np.arange(200) < 170).astype(np.int8)
+    for outcomes in (y, 1 - y):
+        size = sample_size(Cohort("n", Binary("y", "1", "0"), features, np.zeros((200, 3)), outcomes))
+        assert size.events_per_predictor == 30 / 3
+        assert size.riley_minimum == riley_minimum(3, 0.15)
+
+
 def test_the_verdict_turns_at_the_minimum() -> None:
     minimum = riley_minimum(1, 0.5)
     regression = "sufficient_for_regression"

@@ -8,7 +8,7 @@ from typing import Any
 
 from autoprog.report.digits import EMPTY, decimal, percentage, significant
 from autoprog.report.document import Block, Column, ItemList, Paragraph, Section, Table
-from autoprog.report.phrases import algorithm_name
+from autoprog.report.phrases import algorithm_name, upper_first
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.wording import feature_name, pipeline_name
 
@@ -27,7 +27,7 @@ def sample_size_section(run: ReportedRun) -> Section:
     rows = [("Patients", f"{run.n_patients:,}")]
     for key, title in (
         ("n_parameters", "Parameters (columns of the design matrix)"),
-        ("events_per_predictor", "Events per parameter"),
+        ("events_per_predictor", f"{upper_first(run.kind.rarer)} per parameter"),
         ("riley_minimum", "Patients needed for a regression (Riley et al. 2020)"),
         ("flexible_minimum", "Patients needed for forests, boosting and networks (van der Ploeg et al. 2014)"),
         ("validation_minimum", "Patients needed for an external validation (Riley et al. 2024)"),
