@@ -107,7 +107,8 @@ class SampleSizeDocument(BaseModel):
         "`validation_minimum`, in cohorts that were read before this field existed.",
     )
     riley_minimum: int = Field(
-        description="Minimum number of patients for a regression (Riley et al. 2020, BMJ 368:m441)."
+        description="Minimum number of patients for a regression (Riley et al. 2020, BMJ 368:m441; for event times "
+        "Riley et al. 2019, Stat Med 38:1276)."
     )
     flexible_minimum: int | None = Field(
         None,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _CITED = re.compile(r" ?\[@([a-z0-9_, @]+)\]")
+_YEAR = re.compile(r" (\d{4});")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,13 @@ def cite(*keys: str) -> str:
     if unknown:
         raise KeyError(*unknown)
     return f" [@{','.join(keys)}]"
+
+
+def author_and_year(key: str) -> str:
+    """A work of several authors in brief: `Riley et al. 2020`."""
+    text, _ = _REFERENCES[key]
+    author = text.partition(",")[0].rpartition(" ")[0]
+    return f"{author} et al. {_YEAR.findall(text)[0]}"
 
 
 def number_citations(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[Reference, ...]]:

@@ -55,6 +55,10 @@ def section(report: Report, name: str) -> Any:
     return next(each for each in report.sections if each.name == name)
 
 
+def texts_of_section(report: Report, name: str) -> list[str]:
+    return [text for block in section(report, name).blocks for text in texts_of(block)]
+
+
 @EVERY_KIND
 @pytest.mark.parametrize("validated", [False, True])
 def test_every_kind_has_a_report_in_every_form(kind: str, *, validated: bool) -> None:
@@ -307,6 +311,31 @@ def test_a_validation_counts_its_own_patients_and_their_events_by_the_horizon(ki
 def test_the_first_sentence_tells_who_had_the_outcome_of_how_many(kind: str, frequency: str) -> None:
     blocks = section(build_report(stored_run(kind)), "first").blocks
     assert any(frequency in block.text for block in blocks if isinstance(block, Paragraph))
+
+
+@pytest.mark.parametrize(
+    ("kind", "titles"),
+    [
+        ("binary", ["Patients with the rarer outcome per parameter", "(Riley et al. 2020)"]),
+        ("event_times", ["Events per parameter", "(Riley et al. 2019)"]),
+    ],
+)
+def test_the_sample_size_is_that_of_the_kind_of_outcome(kind: str, titles: list[str]) -> None:
+    (table,) = section(build_report(stored_run(kind)), "sample-size").blocks
+    shown = [row[0] for row in table.rows]
+    assert [title.removeprefix("Patients needed for a regression ") for title in shown[2:4]] == titles
+    assert shown[4].endswith("forests, boosting and networks (van der Ploeg et al. 2014)")
+    assert shown[5].endswith("an external validation (Riley et al. 2024)")
+
+
+@pytest.mark.parametrize(("scale", "averaged"), [("risk", "risks"), ("log_odds", "log odds")])
+def test_the_model_is_rebuilt_on_the_scale_of_its_average(scale: str, averaged: str) -> None:
+    report = build_report(changed(stored_run("binary"), "ensemble", rule="stacking", scale=scale))
+    shown = texts_of_section(report, "specification")
+    assert any(f"average their {averaged} by the weights" in text for text in shown)
+    assert any(text.startswith(f"The model averages the {averaged} of 13 pipelines") for text in shown)
+    alone = texts_of_section(build_report(stored_run("visits")), "specification")
+    assert "Fit the pipeline to all patients with its hyperparameters, and apply the recalibration." in alone
 
 
 def test_one_pipeline_and_one_repeat_are_not_counted() -> None:

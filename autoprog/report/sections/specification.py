@@ -9,6 +9,7 @@ from typing import Any
 from autoprog.report.digits import EMPTY, decimal, percentage, significant
 from autoprog.report.document import Block, Column, ItemList, Paragraph, Section, Table
 from autoprog.report.phrases import algorithm_name, upper_first
+from autoprog.report.references import author_and_year
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.wording import feature_name, pipeline_name
 
@@ -28,9 +29,9 @@ def sample_size_section(run: ReportedRun) -> Section:
     for key, title in (
         ("n_parameters", "Parameters (columns of the design matrix)"),
         ("events_per_predictor", f"{upper_first(run.kind.rarer)} per parameter"),
-        ("riley_minimum", "Patients needed for a regression (Riley et al. 2020)"),
-        ("flexible_minimum", "Patients needed for forests, boosting and networks (van der Ploeg et al. 2014)"),
-        ("validation_minimum", "Patients needed for an external validation (Riley et al. 2024)"),
+        ("riley_minimum", f"Patients needed for a regression ({author_and_year(run.kind.riley)})"),
+        ("flexible_minimum", f"Patients needed for forests, boosting and networks ({author_and_year('ploeg')})"),
+        ("validation_minimum", f"Patients needed for an external validation ({author_and_year('riley_validation')})"),
     ):
         value = size.get(key)
         if value is not None:
@@ -127,30 +128,35 @@ def _range(feature: Document) -> str:
 def _how(run: ReportedRun) -> str:
     if len(run.members) == 1:
         return "The model is one pipeline, fitted to all patients, whose risks are recalibrated."
-    what = "risks" if run.ensemble.get("scale", "risk") == "risk" else "log odds"
     return (
-        f"The model averages the {what} of {len(run.members):,} pipelines by their weights, and recalibrates the "
-        "average. Each pipeline is fitted to all patients."
+        f"The model averages the {_averaged(run)} of {len(run.members):,} pipelines by their weights, and recalibrates "
+        "the average. Each pipeline is fitted to all patients."
     )
 
 
+def _averaged(run: ReportedRun) -> str:
+    """The scale on which the members are averaged."""
+    return "log odds" if run.ensemble.get("scale") == "log_odds" else "risks"
+
+
 def _steps(run: ReportedRun) -> tuple[str, ...]:
-    steps = [
+    if len(run.members) == 1:
+        fit = "Fit the pipeline to all patients with its hyperparameters, and apply the recalibration."
+    else:
+        fit = (
+            f"Fit each member's pipeline to all patients with its hyperparameters, average their {_averaged(run)} by "
+            "the weights, and apply the recalibration."
+        )
+    return (
         "Install the versions of the software that are listed below.",
         f"Read the file with the same spec; the stored cohort has the SHA-256 digest {run.cohort['sha256']}.",
+        fit,
         (
-            "Fit each member's pipeline to all patients with its hyperparameters, average their risks by "
-            "the weights, and "
-            "apply the recalibration."
-        ),
-        (
-            f"Or repeat the search with the same settings and seed {run.settings['seed']}. By the clock "
-            "another machine may "
-            "evaluate another number of configurations; a budget of evaluations alone repeats exactly."
+            f"Or repeat the search with the same settings and seed {run.settings['seed']}. By the clock another machine "
+            "may evaluate another number of configurations; a budget of evaluations alone repeats exactly."
         ),
         "Or use the delivered model's file: it holds the fitted pipelines for the command line, Python and REST.",
-    ]
-    return tuple(steps)
+    )
 
 
 def leaderboard_section(run: ReportedRun) -> Section:
