@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from autoprog.report import sentences as say
 from autoprog.report.document import Column, Paragraph, Section, Table
-from autoprog.report.phrases import percent, plural
+from autoprog.report.phrases import percent
 from autoprog.report.references import PROBAST, without_citations
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import rebalanced_learners
@@ -220,11 +220,9 @@ def _recalibrated(run: ReportedRun) -> Verdict:
 
 
 def _overfitting(run: ReportedRun) -> Verdict:
-    reason = (
-        f"{say.tuning(run)} {say.recalibration(run)} The average of {plural(len(run.members), 'pipeline')} was "
-        "weighted by out-of-fold risks alone."
-    )
-    return Verdict(Answer.YES, reason)
+    n = len(run.members)
+    chosen = "The pipeline of the model was chosen" if n == 1 else f"The weights of the {n:,} pipelines were chosen"
+    return Verdict(Answer.YES, f"{say.tuning(run)} {say.recalibration(run)} {chosen} by out-of-fold risks alone.")
 
 
 _DEVELOPMENT: tuple[tuple[str, str, Judge], ...] = (

@@ -51,6 +51,14 @@ def test_sample_size_decides_its_answer() -> None:
     assert answer(changed(middle, "ensemble", members=[forest]), "development", "4.1").answer is Answer.PROBABLY_NO
 
 
+def test_one_pipeline_is_no_average() -> None:
+    alone = answer(stored_run("visits"), "development", "4.5").reason
+    assert alone.endswith("The pipeline of the model was chosen by out-of-fold risks alone.")
+    assert "average" not in alone
+    several = answer(stored_run("binary"), "development", "4.5").reason
+    assert several.endswith("The weights of the 13 pipelines were chosen by out-of-fold risks alone.")
+
+
 def test_column_that_gives_the_outcome_away_is_suspected() -> None:
     run = stored_run("binary")
     assert answer(run, "development", "2.4").answer is Answer.AUTHOR

@@ -317,8 +317,9 @@ def pipeline_text(configuration: Document) -> str:
 
 def recalibration(run: ReportedRun) -> str:
     """The recalibration of the averaged risks."""
+    averaged = "" if len(run.members) == 1 else "averaged "
     text = (
-        "The averaged out-of-fold risks were recalibrated by a logistic regression on their log odds, with intercept "
+        f"The {averaged}out-of-fold risks were recalibrated by a logistic regression on their log odds, with intercept "
         f"and slope shrunk towards no change{cite('cox')}"
     )
     text += run.kind.recalibrated
