@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from autoprog.cohort import Binary, Outcome, TimeToEvent
 from autoprog.endpoints import read_kind
@@ -42,9 +42,13 @@ class Rows:
         """Notes to the table of the characteristics."""
         return run.kind.characteristics
 
-    def kept_together(self, run: ReportedRun) -> str | None:
-        """What is never split over folds."""
-        return "patients of a group" if run.origin.get("n_groups") else None
+    def unit(self, run: ReportedRun) -> Literal["patient", "group"]:
+        """What folds and intervals take as a whole."""
+        return "group" if run.origin.get("n_groups") else "patient"
+
+    def unsplit(self, run: ReportedRun) -> str | None:
+        """That rows which belong together stayed in one fold; None where each row is for itself."""
+        return "The patients of a group stayed in one fold." if self.unit(run) == "group" else None
 
     def with_visits(self, n_rows: int, joined: str = "with") -> str:
         """Number of visits, after that of patients."""
@@ -96,9 +100,14 @@ class Visits(Rows):
         """What a patient's values are."""
         return ("Values are those of each patient's first visit; the outcome may have followed any visit.",)
 
-    def kept_together(self, run: ReportedRun) -> str:
-        """Visits."""
-        return "visits of a patient"
+    def unit(self, run: ReportedRun) -> Literal["patient", "group"]:
+        """Patients are the groups of visits where the cohort has no others."""
+        n_groups = run.origin.get("n_groups")
+        return "group" if n_groups and n_groups < run.n_patients else "patient"
+
+    def unsplit(self, run: ReportedRun) -> str:
+        """That the visits of a patient, or of a group of patients, stayed in one fold."""
+        return f"The visits of a {self.unit(run)} stayed in one fold."
 
     def with_visits(self, n_rows: int, joined: str = "with") -> str:
         """Count visits."""

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from autoprog.report import sentences as say
 from autoprog.report.document import Column, Paragraph, Section, Table
-from autoprog.report.phrases import percent
+from autoprog.report.phrases import in_one, percent
 from autoprog.report.references import PROBAST, without_citations
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import rebalanced_learners
@@ -264,10 +264,11 @@ def _uncorrected(run: ReportedRun) -> Verdict:
 
 
 def _no_leakage(run: ReportedRun) -> Verdict:
-    whole = f" The {run.grouped_by} stayed in one fold." if run.grouped_by else ""
-    reason = (
-        f"Every step of a pipeline was fitted to training folds alone.{whole} Pipelines and weights were chosen on "
-        f"the same folds. {say.optimism(run)}"
+    reason = in_one(
+        "Every step of a pipeline was fitted to training folds alone.",
+        run.unsplit,
+        "Pipelines and weights were chosen on the same folds.",
+        say.optimism(run),
     )
     return Verdict(Answer.PROBABLY_YES, reason)
 

@@ -207,9 +207,14 @@ class ReportedRun:
         return int(counts["succeeded"] + counts["failed"])
 
     @property
-    def grouped_by(self) -> str | None:
-        """What is never split over folds, in words."""
-        return self.words.kept_together(self)
+    def unit(self) -> str:
+        """What folds and intervals take as a whole: a patient, or a group of patients."""
+        return self.words.unit(self)
+
+    @property
+    def unsplit(self) -> str | None:
+        """That rows which belong together stayed in one fold; None where each row is for itself."""
+        return self.words.unsplit(self)
 
     @property
     def sample_size(self) -> Document:

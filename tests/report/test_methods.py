@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from autoprog.report.methods import write_methods
+from autoprog.report.probast import fill_probast
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences import scaling
 from tests.report.runs import KINDS, changed, stored_run, unknown_figures
@@ -51,7 +52,7 @@ PRESENT = {
     "binary": ("average precision", "logarithmic loss"),
     "event_times": ("Uno's concordance", "censored", "Kaplan-Meier"),
     "competing": ("Wolbers's concordance", "competing event", "the risks of the competing causes were recalibrated"),
-    "visits": ("last 3 visits", "the visits of a patient stayed in one fold"),
+    "visits": ("last 3 visits", "The visits of a patient stayed in one fold."),
 }
 
 
@@ -61,6 +62,21 @@ def test_only_what_the_outcome_needs_is_said(kind: str) -> None:
     assert [word for word in ABSENT[kind] if word in text] == []
     assert [word for word in PRESENT[kind] if word not in text] == []
     assert "External validation" not in {p.heading for p in write_methods(stored_run(kind)).paragraphs}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_groups", [None, 12])
+def test_groups_are_the_unit_where_the_cohort_has_some(kind: str, n_groups: int | None) -> None:
+    run = stored_run(kind)
+    grouped = changed(run, "ensemble", run={**run.origin, "n_groups": n_groups or run.origin["n_groups"]})
+    unit = "group" if n_groups else "patient"
+    text = text_of(grouped)
+    assert (f"The {run.words.rows} of a {unit} stayed in one fold." in text) == (kind == "visits" or unit == "group")
+    assert f"by the influence of each {unit} on the measure" in text
+    assert (f"; {unit}s and not rows were the unit." in text) == (kind == "visits" or unit == "group")
+    assert f"bootstrap resamples of the {unit}s the weights were chosen anew and scored on the {unit}s left out" in text
+    answers = {q.number: q.reason for q in fill_probast(grouped) if q.part == "internal validation"}
+    assert ("of a group stayed in one fold." in answers["4.5"]) == (unit == "group")
 
 
 def test_what_was_not_done_is_not_said() -> None:
@@ -98,7 +114,7 @@ def test_what_was_done_is_said() -> None:
     for words in (
         "20 pipelines that Bayesian optimisation",
         "11 earlier cohorts", "5 were stopped early", "sample of 200 of 303 rows",
-        "4 pipelines were then evaluated on all", "the patients of a group stayed in one fold",
+        "4 pipelines were then evaluated on all", "The patients of a group stayed in one fold.",
     ):  # fmt: skip
         assert words in text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from autoprog.report.phrases import algorithm_name, listed, parameters_text, plural
+from autoprog.report.phrases import algorithm_name, in_one, listed, parameters_text, plural
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 
@@ -255,15 +255,16 @@ def folds(run: ReportedRun) -> str:
     """How patients were split for internal validation."""
     k, repeats = run.settings["folds"], run.settings["repeats"]
     times = "" if repeats == 1 else (", made twice" if repeats == 2 else f", made {repeats} times")
-    text = (
+    is_out_of_bag = any(e.get("out_of_bag") for e in run.evaluations)
+    return in_one(
         f"All pipelines were compared by {k}-fold cross-validation on the same folds{times}, stratified by "
-        f"{run.kind.stratified_by}"
+        f"{run.kind.stratified_by}.",
+        run.unsplit,
+        "Every step of a pipeline was fitted to the training folds alone.",
+        "Random forests were scored by each patient's out-of-bag risk, from trees grown without that patient."
+        if is_out_of_bag
+        else None,
     )
-    whole = f"; the {run.grouped_by} stayed in one fold" if run.grouped_by else ""
-    text = f"{text}{whole}. Every step of a pipeline was fitted to the training folds alone."
-    if any(e.get("out_of_bag") for e in run.evaluations):
-        text += " Random forests were scored by each patient's out-of-bag risk, from trees grown without that patient."
-    return text
 
 
 def fold_considerations(run: ReportedRun) -> str:

@@ -26,8 +26,8 @@ def optimism(run: ReportedRun) -> str:
         return "The score of the ensemble is of out-of-fold risks and was not corrected further."
     return (
         "The score of the ensemble was corrected for the choice of its weights by the same patients: in "
-        f"{plural(made, 'bootstrap resample')} of the patients the weights were chosen anew and scored on the "
-        f"patients left out{cite('tsamardinos')}.{_other_corrections(run)}"
+        f"{plural(made, 'bootstrap resample')} of the {run.unit}s the weights were chosen anew and scored on the "
+        f"{run.unit}s left out{cite('tsamardinos')}.{_other_corrections(run)}"
     )
 
 
@@ -91,9 +91,8 @@ def comparison(run: ReportedRun) -> str | None:
 
 def intervals(run: ReportedRun) -> str:
     """How intervals of the measures were made."""
-    unit = {"visits of a patient": "patients", "patients of a group": "groups"}.get(run.grouped_by or "")
-    text = "Measures have 95 % intervals, by the influence of each patient on the measure or by the bootstrap"
-    return f"{text}; {unit} and not rows were the unit." if unit else f"{text}."
+    text = f"Measures have 95 % intervals, by the influence of each {run.unit} on the measure or by the bootstrap"
+    return f"{text}; {run.unit}s and not rows were the unit." if run.unsplit else f"{text}."
 
 
 def patient_intervals(run: ReportedRun) -> str | None:

@@ -175,8 +175,8 @@ def _censoring(run: ReportedRun) -> Found:
 
 
 def _clusters(run: ReportedRun) -> Found:
-    if run.grouped_by:
-        return f"The {run.grouped_by} stayed in one fold, and intervals take them together."
+    if run.unsplit:
+        return f"{run.unsplit} Intervals take them together."
     return "The file named no clusters, and none entered the partition." if run.origin else None
 
 
