@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
+from autoprog.evaluation import Status
 from autoprog.jobs.runner import JobRunner
 from autoprog.storage.database import Database
-from tests.api.searching import Driver
+from tests.api.searching import Driver, make_search
 from tests.api.test_test_frontiers import finished, runner
 from tests.pages.conftest import HEIGHT, NARROW, WIDE, PageAt, assert_accessible, assert_looks
 
@@ -29,6 +31,18 @@ def test_an_explanation_is_asked_for_waited_for_and_shown(
     assert 'hx-trigger="every' not in part
     for text in ("Importance", "thal", "How the risk changes", "Would more patients help?"):
         assert text in part
+
+
+@pytest.mark.parametrize(("metric", "improves"), [("auc_roc", "still climbs"), ("brier", "still falls")])
+def test_a_learning_curve_is_read_in_the_direction_of_its_metric(
+    client: TestClient, driver: Driver, runner: JobRunner, metric: str, improves: str
+) -> None:
+    search = make_search(client, folds=3, repeats=1, metric=metric)
+    driver.run(Status.SUCCEEDED, Status.CRASHED)
+    client.post(f"/searches/{search['id']}/explanation")
+    assert runner.run_one()
+    shown = client.get(f"/searches/{search['id']}/explanation").text
+    assert [text for text in ("still climbs", "still falls") if text in shown] == [improves]
 
 
 def test_an_explanation_that_failed_says_why_and_can_be_repeated(

@@ -101,3 +101,13 @@ def test_many_inputs_are_cut_and_their_number_is_told() -> None:
     (table,) = blocks(section, Table).values()
     assert len(table.rows) == 30
     assert table.notes == ("The 30 most important of 45.",)
+
+
+@pytest.mark.parametrize(("metric", "improves"), [("auc_roc", "rises"), ("brier", "falls"), ("log_loss", "falls")])
+def test_a_learning_curve_is_read_in_the_direction_of_its_metric(metric: str, improves: str) -> None:
+    run = stored_run("binary")
+    explained = explanation(run)
+    curve = {**explained["learning_curve"], "metric": metric}
+    section = explanation_section(replace(run, explanation={**explained, "learning_curve": curve}))
+    caption = blocks(section, Figure)["learning-curve"].caption
+    assert caption.endswith(f"A curve that still {improves} at its end says that more would give a better model.")

@@ -17,6 +17,7 @@ from api.pages.rendering import render
 from api.pages.searches.plots import HEIGHT, WIDTH, Axis, axis_over, band, points
 from api.pages.sessions import PageReader, PageWriter
 from autoprog.errors import NotFoundError
+from autoprog.performance import metric_direction
 from autoprog.storage.repositories import CohortRepository, SearchRepository
 
 router = APIRouter()
@@ -57,7 +58,7 @@ class CurvePlot:
     down: Axis
     line: str
     band: str
-    metric: str
+    rises: bool  # whether greater scores are better
     points: tuple[tuple[int, float], ...]
 
 
@@ -162,7 +163,7 @@ def _draw_curve(result: ExplanationResult) -> CurvePlot | None:
         down,
         points(n, estimate, across, down),
         band(n, lower, upper, across, down),
-        result.learning_curve.metric,
+        metric_direction(result.learning_curve.metric).greater_is_better,
         tuple((int(a), b) for a, b in zip(n, estimate, strict=True)),
     )
 

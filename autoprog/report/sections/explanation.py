@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from autoprog.performance import metric_direction
 from autoprog.report.chart import Axis, Band, Line, Mark, Panel, Points
 from autoprog.report.digits import bounded
 from autoprog.report.document import Block, Column, Paragraph, Section, Table
@@ -132,10 +133,11 @@ def _learning_curve(run: ReportedRun, found: Document) -> Iterator[Block]:
         Line(n, parts["estimate"]),
         Points(n, parts["estimate"]),
     )
-    metric = found["learning_curve"]["metric"].replace("_", " ")
+    name = found["learning_curve"]["metric"]
+    metric, improves = name.replace("_", " "), "rises" if metric_direction(name).greater_is_better else "falls"
     caption = (
         f"The search's metric ({metric}) of the ensemble fitted to fewer {rows_name(run)}, out of fold, with 95 % "
-        "intervals. A curve that still rises at its end says that more would give a better model."
+        f"intervals. A curve that still {improves} at its end says that more would give a better model."
     )
     panel = Panel(
         Axis(f"{rows_name(run).capitalize()} fitted to", 0.0, n[-1]),
