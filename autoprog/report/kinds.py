@@ -11,6 +11,7 @@ from autoprog.performance import EVENT_METRICS, METRICS
 from autoprog.report.digits import significant
 from autoprog.report.phrases import estimate, listed, percent, plural, quoted, with_bounds
 from autoprog.report.references import cite
+from autoprog.validation import MIN_MISSING
 
 if TYPE_CHECKING:
     from autoprog.report.run import ReportedRun
@@ -70,6 +71,16 @@ class Rows:
     def needs_imputation(self, run: ReportedRun) -> bool:
         """Whether values may be missing."""
         return bool(run.with_missing)
+
+    def left_to_pipelines(self, run: ReportedRun) -> str | None:
+        """Which missing values are left to the pipelines when the model is used; None if none is."""
+        if not run.often_missing:
+            return None
+        names = listed([run.labels[feature["name"]] for feature in run.often_missing], "or")
+        return (
+            f"In use, a missing value of {names} is left to the pipelines, which learnt what its absence means from at "
+            f"least {MIN_MISSING} training patients who lacked it."
+        )
 
 
 class Visits(Rows):
@@ -139,6 +150,13 @@ class Visits(Rows):
     def needs_imputation(self, run: ReportedRun) -> bool:
         """Windows have gaps."""
         return True
+
+    def left_to_pipelines(self, run: ReportedRun) -> str:
+        """Those of the windows, whose gaps the documents do not count."""
+        return (
+            f"In use, a missing value that at least {MIN_MISSING} training visits lacked, too, is left to the pipelines, "
+            "which learnt what its absence means."
+        )
 
 
 _ROWS = {"patient": Rows(), "visit": Visits()}

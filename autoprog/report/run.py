@@ -11,6 +11,7 @@ from typing import Any
 from autoprog.endpoints import list_parts
 from autoprog.report.kinds import OutcomeWords, Rows, read_words, times_of
 from autoprog.report.phrases import listed, plural, quoted
+from autoprog.validation import MIN_MISSING
 
 Document = Mapping[str, Any]
 
@@ -137,6 +138,11 @@ class ReportedRun:
         """Predictors with missing values, most of them first."""
         missing = [f for f in self.features if f["missing_fraction"] > 0]
         return tuple(sorted(missing, key=lambda f: -f["missing_fraction"]))
+
+    @cached_property
+    def often_missing(self) -> tuple[Document, ...]:
+        """Predictors that enough patients lacked for the pipelines to learn what their absence means."""
+        return tuple(f for f in self.with_missing if round(f["missing_fraction"] * self.n_rows) >= MIN_MISSING)
 
     @property
     def members(self) -> Sequence[Document]:

@@ -16,7 +16,7 @@ from autoprog.validation.event_times import (
     n_event_resamples,
     with_competing,
 )
-from autoprog.validation.feature_distribution import FeatureDistribution
+from autoprog.validation.feature_distribution import MIN_MISSING, FeatureDistribution
 from autoprog.validation.instability import (
     CurveOf,
     Instability,
@@ -61,6 +61,7 @@ from autoprog.validation.recalibration import (
 __all__ = [
     "IDENTITY",
     "INTERVAL_LEVEL",
+    "MIN_MISSING",
     "MIN_REFITS",
     "PRIOR_PRECISION",
     "TESTED_COVERAGE",

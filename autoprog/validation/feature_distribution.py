@@ -49,9 +49,10 @@ _MAX_UNRELATED = 20
 _MIN_UNIQUENESS = 0.01
 _CELLS_AT_ONCE = 4_000_000
 _SEED = 20_071
-# Training patients without a value of a feature from whom a pipeline learns what its absence means.
-_ENOUGH_MISSING = 10
 _NOMINAL = frozenset({"binary", "categorical"})
+
+MIN_MISSING = 10
+"""Fewest training rows without a value of a feature from which pipelines learn what its absence means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +156,7 @@ class FeatureDistribution:
     def learnt_gaps(self) -> NDArray[np.bool_]:
         """Features that enough training patients lacked for the pipelines to learn what that means, shape = (m,)."""
         counts = self.n_missing or (0,) * len(self.margins)
-        return np.array(counts) >= _ENOUGH_MISSING
+        return np.array(counts) >= MIN_MISSING
 
     @classmethod
     def fit(cls, features: Sequence[Feature], X: _Floats) -> Self:

@@ -10,7 +10,7 @@ import pytest
 from autoprog.report.methods import write_methods
 from autoprog.report.probast import fill_probast
 from autoprog.report.run import ReportedRun
-from autoprog.report.sentences import scaling
+from autoprog.report.sentences import missing_at_use, scaling
 from tests.report.runs import KINDS, changed, stored_run, unknown_figures
 
 
@@ -167,6 +167,39 @@ def test_trees_alone_need_no_scaling() -> None:
     trees = changed(run, "ensemble", members=[{"weight": 1.0, "score": 0.9, "configuration": steps}])
     assert scaling(trees) == "No predictor was rescaled, as trees do not depend on scales."
     assert scaling(run).startswith("Columns were standardised")
+
+
+def with_missing(run: ReportedRun, *counts: int) -> ReportedRun:
+    """The run whose first predictors lacked so many values, and the others none."""
+    lacked = [*counts, *(0 for _ in run.features[len(counts) :])]
+    features = [
+        {**feature, "missing_fraction": n / run.n_rows} for feature, n in zip(run.features, lacked, strict=True)
+    ]
+    return changed(run, "cohort", features=features)
+
+
+def test_missing_values_in_use_are_drawn_unless_enough_patients_lacked_them() -> None:
+    run = stored_run("binary")
+    drawn, mean = "is drawn many times from its distribution", "the risk is the mean over the draws."
+    few = missing_at_use(with_missing(run, 9))
+    assert few.startswith(f"In use, a missing value {drawn}")
+    assert mean in few
+    some = missing_at_use(with_missing(run, 10, 9, 200))
+    assert some.startswith(
+        "In use, a missing value of cp or age is left to the pipelines, which learnt what its absence means from at "
+        f"least 10 training patients who lacked it. Any other missing value {drawn}"
+    )
+    assert mean in some
+    every = missing_at_use(with_missing(run, *(10 for _ in run.features)))
+    assert "left to the pipelines" in every
+    assert "draw" not in every
+    visits = missing_at_use(stored_run("visits"))
+    assert visits.startswith("In use, a missing value that at least 10 training visits lacked, too, is left to the pip")
+    assert f"Any other missing value {drawn}" in visits
+    for text in (few, some, every):
+        assert text.endswith("The interval of the risk covers what all missing values may be.")
+    older = changed(with_missing(run, 10), "ensemble", run=None)
+    assert "left to the pipelines" not in missing_at_use(older)
 
 
 def test_labels_of_predictors_replace_their_names() -> None:

@@ -126,11 +126,16 @@ def missing_handling(run: ReportedRun) -> str:
 
 def missing_at_use(run: ReportedRun) -> str:
     """How a missing value is handled when the model is used."""
-    text = (
-        "In use, a missing value is drawn many times from its distribution given the patient's known values, as "
-        "estimated from the training patients; the risk is the mean over the draws"
+    # Models from before searches stored how they were run draw all missing values.
+    left = run.words.left_to_pipelines(run) if run.origin else None
+    which = "Any other missing value" if left else "In use, a missing value"
+    drawn = (
+        f"{which} is drawn many times from its distribution given the patient's known values, as estimated from the "
+        "training patients; the risk is the mean over the draws."
     )
-    return f"{text}, and its interval covers them." if run.instability else f"{text}."
+    interval = "The interval of the risk covers what all missing values may be." if run.instability else None
+    are_all_left = left and run.words.row == "patient" and len(run.often_missing) == len(run.features)
+    return in_one(left, None if are_all_left else drawn, interval)
 
 
 def censoring(run: ReportedRun) -> str | None:
