@@ -1,16 +1,17 @@
-"""The report of a search, and of a validation in other patients, from their stored documents."""
+"""The report of a search, and of a validation of its model, from their stored documents."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from autoprog.cohort import CohortDescription
+from autoprog.report import sentences as say
 from autoprog.report.digits import bounded, decimal, percentage, significant
 from autoprog.report.digits import measured as show_measure
-from autoprog.report.document import Block, Column, Paragraph, Report, Section, Table
+from autoprog.report.document import Column, Notice, Paragraph, Report, Section, Table
 from autoprog.report.methods import methods_section
 from autoprog.report.model_card import model_card_section
-from autoprog.report.phrases import plural
+from autoprog.report.phrases import plural, upper_first
 from autoprog.report.probast import probast_section
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.contributions import contributions_section
@@ -36,7 +37,7 @@ from autoprog.report.wording import horizon_text, outcome_within
 
 
 def build_report(run: ReportedRun, description: CohortDescription | None = None) -> Report:
-    """Build the report of a search, with the external validation that the run holds, if any.
+    """Build the report of a search, with the validation that the run holds, if any.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def build_report(run: ReportedRun, description: CohortDescription | None = None)
         software_section(run),
     ]
     sections += _texts(run, sections)
-    kind = "External validation" if run.validation is not None else "Development and internal validation"
+    kind = "Development and internal validation" if run.validation is None else _validation_kind(run)
     n = run.n_patients if run.validation is None else int(run.validation["n_patients"])
     subtitle = f"{outcome_within(run)}. {kind} of a prognostic model in {plural(n, 'patient')}."
     return Report(str(run.cohort["name"]), subtitle, tuple(sections))
@@ -97,8 +98,12 @@ def _texts(run: ReportedRun, sections: list[Section]) -> list[Section]:
     return [methods, tripod_section(run, titles), probast_section(run), model_card_section(run)]
 
 
+def _validation_kind(run: ReportedRun) -> str:
+    return "Apparent performance" if run.is_apparent else "External validation"
+
+
 def _validation_sections(run: ReportedRun) -> list[Section]:
-    """Performance in other patients, to be read before that of the development."""
+    """Performance in other patients, to be read before that of the development; or in the training patients."""
     measured = run.validation
     if measured is None:
         return []
@@ -117,25 +122,31 @@ def _without_baseline(run: ReportedRun) -> ReportedRun:
 
 
 def _validation_section(run: ReportedRun, measured: Document) -> Section:
-    """The other patients, and the model's figures in them beside those of the development."""
+    """The patients of the validation, and the model's figures in them beside those of the development."""
     other = run.validation_cohort
-    name = "other patients" if other is None else str(other["name"])
+    name = run.validated_patients if other is None else str(other["name"])
     sample = run.words.validated(run, measured)
     text = (
         f"{name}: {sample}; {run.kind.expected(measured)}. Calibration slope{run.kind.last} "
         f"{bounded(measured['calibration']['slope'])}."
     )
-    rows = tuple(_beside(run, measured))
-    columns = (Column("Measure"), Column("Development, out of fold", "number"), Column("Other patients", "number"))
-    table = Table("validation", "The model in other patients, beside its development", columns, rows)
-    return Section("validation", "External validation", (Paragraph(text), table))
+    columns = (
+        Column("Measure"),
+        Column("Development, out of fold", "number"),
+        Column(upper_first(run.validated_patients), "number"),
+    )
+    title = f"The model in {run.validated_patients}, beside its development"
+    table = Table("validation", title, columns, tuple(_beside(run, measured)))
+    apparent = say.apparent_performance(run)
+    notices = () if apparent is None else (Notice(apparent),)
+    return Section("validation", _validation_kind(run), (*notices, Paragraph(text), table))
 
 
 _COMPARED = (("brier", "Brier score"), ("brier_skill", "Brier skill score"))
 
 
 def _beside(run: ReportedRun, measured: Document) -> list[tuple[str, ...]]:
-    """Measures of the development and in other patients, at every horizon that both have."""
+    """Measures of the development and of the validation, at every horizon that both have."""
     pairs: list[tuple[str, str, Document, Document]] = []
     if measured.get("performance") and run.ensemble.get("performance"):
         pairs.append(("", "auc_roc", run.ensemble["performance"], measured["performance"]))
@@ -154,7 +165,7 @@ def _beside(run: ReportedRun, measured: Document) -> list[tuple[str, ...]]:
 
 
 def _shift_section(run: ReportedRun, measured: Document) -> Section:
-    """How the other patients' values differ from those of the development."""
+    """How the values of the validation's patients differ from those of the development."""
     rows = tuple(
         (
             run.labels.get(shift["feature"], shift["feature"]),
@@ -168,8 +179,8 @@ def _shift_section(run: ReportedRun, measured: Document) -> Section:
     )
     titles = ("Range, development", "Range, here", "Outside", "Missing, development", "Missing, here")
     columns = (Column("Predictor"), *(Column(title, "number") for title in titles))
-    blocks: tuple[Block, ...] = (Table("validation-predictors", "Predictors in other patients", columns, rows),)
-    return Section("validation-predictors", "Predictors in other patients", blocks)
+    title = f"Predictors in {run.validated_patients}"
+    return Section("validation-predictors", title, (Table("validation-predictors", title, columns, rows),))
 
 
 def _range(ends: list[float] | None) -> str:

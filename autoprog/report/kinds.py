@@ -154,8 +154,8 @@ class Visits(Rows):
     def left_to_pipelines(self, run: ReportedRun) -> str:
         """Those of the windows, whose gaps the documents do not count."""
         return (
-            f"In use, a missing value that at least {MIN_MISSING} training visits lacked, too, is left to the pipelines, "
-            "which learnt what its absence means."
+            f"In use, a missing value that at least {MIN_MISSING} training visits lacked, too, is left to the "
+            "pipelines, which learnt what its absence means."
         )
 
 

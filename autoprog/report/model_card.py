@@ -137,7 +137,7 @@ def _overall(run: ReportedRun) -> str:
 
 
 def _external(run: ReportedRun) -> str | None:
-    if run.validation is None:
+    if run.external is None:
         return None
     return f"{say.validation_scores(run)} {say.validation_calibration(run)}"
 
@@ -169,7 +169,7 @@ def _size(run: ReportedRun) -> str:
 def _before_use(run: ReportedRun) -> str:
     found = say.validation_sample_size(run)
     text = "Validate the model in patients of another place or time before use, and recalibrate it there if needed."
-    if run.validation is not None:
+    if run.external is not None:
         text = f"The model was validated in {say.validation_name(run)}; validate it where it shall be used."
     return in_one(*say.verdicts(run), text, found)
 

@@ -24,8 +24,8 @@ from autoprog.report.references import PROBAST, without_citations
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import rebalanced_learners
 
-Part = Literal["development", "internal validation", "external validation"]
-"""What is judged; internal and external validation are evaluations."""
+Part = Literal["development", "internal validation", "external validation", "apparent performance"]
+"""What is judged; all but the development are evaluations, the last one in the training patients."""
 
 
 class Answer(StrEnum):
@@ -53,7 +53,7 @@ class SignallingQuestion:
 
     Attributes
     ----------
-    part : {"development", "internal validation", "external validation"}
+    part : {"development", "internal validation", "external validation", "apparent performance"}
         What is judged.
     domain : str
         Participants and data sources, predictors, outcome, or analysis.
@@ -93,18 +93,20 @@ def fill_probast(run: ReportedRun) -> tuple[SignallingQuestion, ...]:
     -------
     tuple of SignallingQuestion
         16 on development, 18 on the internal validation and, if the run has one, on the external validation those that
-        concern it: all but the first, fifth and sixth of the analysis.
+        concern it: all but the first, fifth and sixth of the analysis. The first one, too, concerns a validation in the
+        training patients, which is answered as apparent performance.
     """
     found = [*_on_patients("development", run), *_on_analysis("development", _DEVELOPMENT, run)]
     found += [*_on_patients("internal validation", run), *_on_analysis("internal validation", _INTERNAL, run)]
     if run.validation is not None:
-        found += [*_on_patients("external validation", run), *_on_analysis("external validation", _EXTERNAL, run)]
+        part: Part = "apparent performance" if run.is_apparent else "external validation"
+        found += [*_on_patients(part, run), *_on_analysis(part, _APPARENT if run.is_apparent else _EXTERNAL, run)]
     return tuple(found)
 
 
 def _on_patients(part: Part, run: ReportedRun) -> list[SignallingQuestion]:
     """Domains 1 to 3, whose questions are the same in both parts of the tool."""
-    external = part == "external validation"
+    external = part in {"external validation", "apparent performance"}
     return [
         SignallingQuestion(
             part, domain, number, question, *(_of_author(advice) if judge is None else judge(run, external))
@@ -295,13 +297,14 @@ def _by_measures(run: ReportedRun, *, external: bool) -> Verdict:
     return Verdict(Answer.YES, reason)
 
 
+_AVOIDED = "Was an evaluation by apparent performance alone avoided?"
 _SIZE = "Was the sample size reasonable?"
 _MISSING = "Were missing and censored data handled appropriately?"
 _IMBALANCE = "If class imbalance was corrected, was the evaluation in data without correction?"
 _MEASURES = "Was performance measured appropriately: calibration, discrimination, net benefit?"
 
 _INTERNAL: tuple[tuple[str, str, Judge], ...] = (
-    ("4.1", "Was an evaluation by apparent performance alone avoided?", _not_apparent),
+    ("4.1", _AVOIDED, _not_apparent),
     ("4.2", _SIZE, _evaluation_size),
     ("4.3", _MISSING, _internal_missing),
     ("4.4", _IMBALANCE, _uncorrected),
@@ -327,6 +330,10 @@ def _external_missing(run: ReportedRun) -> Verdict:
     return Verdict(Answer.PROBABLY_YES, reason)
 
 
+def _is_apparent(run: ReportedRun) -> Verdict:
+    return Verdict(Answer.NO, f"{say.apparent_performance(run)}")
+
+
 _EXTERNAL: tuple[tuple[str, str, Judge], ...] = (
     ("4.2", _SIZE, _external_size),
     ("4.3", _MISSING, _external_missing),
@@ -334,6 +341,7 @@ _EXTERNAL: tuple[tuple[str, str, Judge], ...] = (
     ("4.7", _MEASURES, _measured_elsewhere),
 )
 
+_APPARENT: tuple[tuple[str, str, Judge], ...] = (("4.1", _AVOIDED, _is_apparent), *_EXTERNAL)
 
 _COLUMNS = tuple(map(Column, ("Domain", "Number", "Question", "Answer", "Reason, or what to consider")))
 

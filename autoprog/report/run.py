@@ -31,7 +31,7 @@ class ReportedRun:
     evaluations : sequence of mapping
         Evaluations, best first; the best ones suffice.
     validation, validation_cohort : mapping or None
-        An external validation of the model and the cohort that it used; None in a report of the development alone.
+        A validation of the model and the cohort that it used; None in a report of the development alone.
     explanation : mapping or None
         The result of `GET /v1/searches/{search_id}/explanation`; None if nobody has asked for it.
     """
@@ -44,6 +44,21 @@ class ReportedRun:
     validation: Document | None = None
     validation_cohort: Document | None = None
     explanation: Document | None = None
+
+    @property
+    def is_apparent(self) -> bool:
+        """Whether the model was fitted on the patients of the validation."""
+        return self.validation is not None and bool(self.validation.get("is_training_cohort"))
+
+    @property
+    def external(self) -> Document | None:
+        """The validation, if its patients are others."""
+        return None if self.is_apparent else self.validation
+
+    @property
+    def validated_patients(self) -> str:
+        """The patients of the validation, in words."""
+        return "training patients" if self.is_apparent else "other patients"
 
     @cached_property
     def settings(self) -> Document:

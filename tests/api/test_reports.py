@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -109,7 +110,7 @@ def test_a_rendering_that_failed_is_tried_again() -> None:
 
 def test_a_validation_has_a_report(client: TestClient, url: str) -> None:
     model_id = client.get(url).json()["model_id"]
-    cohort = client.post("/v1/cohorts", files=multipart({**SPEC, "name": "elsewhere"}, FILE)).json()
+    cohort = client.post("/v1/cohorts", files=multipart({**SPEC, "name": "elsewhere"}, older_patients())).json()
     found = client.post(f"/v1/models/{model_id}/validations", json={"cohort_id": cohort["id"]}).json()
     assert found["operating"]["thresholds"]
     place = f"/v1/models/{model_id}/validations/{found['id']}"
@@ -120,3 +121,25 @@ def test_a_validation_has_a_report(client: TestClient, url: str) -> None:
     assert client.get(f"{place}/figures/validation-roc.svg").status_code == 200
     client.delete(url)
     assert client.get(f"{place}/report").status_code == 409
+
+
+def older_patients() -> bytes:
+    """The bundled cohort, of whom each patient is a year older, so that none is one of the training cohort."""
+    head, *lines = gzip.decompress(FILE).decode().splitlines()
+    place = head.split(",").index("age")
+    rows = [line.split(",") for line in lines]
+    older = [[*row[:place], str(int(row[place]) + 1), *row[place + 1 :]] for row in rows]
+    return "\n".join([head, *map(",".join, older)]).encode()
+
+
+def test_the_report_of_a_validation_in_the_training_patients_does_not_call_it_external(
+    client: TestClient, url: str
+) -> None:
+    search = client.get(url).json()
+    models = f"/v1/models/{search['model_id']}/validations"
+    found = client.post(models, json={"cohort_id": search["cohort_id"]}).json()
+    text = client.get(f"{models}/{found['id']}/report?format=md").text
+    assert "## Apparent performance\n" in text
+    assert "100.0 % of its rows are rows that the model was fitted on" in text
+    assert "in other patients\n" not in text
+    assert "## External validation" not in text

@@ -159,7 +159,7 @@ def test_models_are_validated_and_recalibrated(client: Client, model: Model, tmp
     assert [each.id for each in model.validations()] == [validation.id]
     assert validation.refresh().document["model_id"] == model.id
     validation.report(tmp_path / "report.md")
-    assert "## External validation" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "## Apparent performance" in (tmp_path / "report.md").read_text(encoding="utf-8"), "it is the same file"
     assert model.recalibrate(other, "intercept").document["parent_id"] == model.id
     validation.delete()
     assert model.validations() == []

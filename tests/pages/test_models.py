@@ -243,6 +243,7 @@ def test_a_validation_warns_of_the_training_patients(client: TestClient, model_i
     assert "/validations/" in str(page.url)
     assert "Read this first" in page.text
     assert "fitted on" in page.text
+    assert "<h1>Performance in the training patients: " in page.text
     none = client.post(f"/models/{model_id}/validate", data={}, headers=BROWSER)
     assert none.status_code in {415, 422}
 
@@ -277,6 +278,7 @@ def test_a_model_is_validated_on_another_file(client: TestClient, model_id: str)
     assert page.status_code == 200
     assert "In the cohort “Other clinic”: 200 patients, " in " ".join(page.text.split())
     assert "fitted on" not in page.text
+    assert "<h1>Validation: " in page.text
     address = str(page.url.path)
     stored = client.get(f"/v1{address}").json()
     assert (stored["cohort_id"], stored["n_patients"], stored["is_training_cohort"]) == (cohort_id, 200, False)

@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[dict[str, Any], bytes]] = {
 
 
 def search(kind: str, folder: Path, *, seconds: float = 10.0, validate: bool = False) -> dict[str, Any]:
-    """Search for some seconds; with `validate`, also validate the model in the same file, as another cohort."""
+    """Search for some seconds; with `validate`, also validate the model in the same file, as if of other patients."""
     spec, content = KINDS[kind]
     service = Service(Settings(data_dir=folder, workers=2))
     try:
@@ -50,8 +50,9 @@ def search(kind: str, folder: Path, *, seconds: float = 10.0, validate: bool = F
         if validate:
             other = _answer(client.post("/v1/cohorts", files=multipart({**spec, "name": "another place"}, content)))
             asked = {"cohort_id": other["id"]}
-            measured = client.post(f"/v1/models/{found['model_id']}/validations", json=asked)
-            documents |= {"validation": _answer(measured), "validation_cohort": other}
+            measured = _answer(client.post(f"/v1/models/{found['model_id']}/validations", json=asked))
+            measured |= {"is_training_cohort": False, "training_share": 0.0, "warnings": []}
+            documents |= {"validation": measured, "validation_cohort": other}
         return documents
     finally:
         service.close()

@@ -346,6 +346,23 @@ def test_one_pipeline_and_one_repeat_are_not_counted() -> None:
     assert f"{run.settings['folds']} folds" in shown
 
 
+@EVERY_KIND
+def test_performance_in_the_training_patients_is_called_apparent(kind: str) -> None:
+    run = changed(stored_run(kind, validated=True), "validation", is_training_cohort=True, training_share=0.95)
+    report = build_report(run)
+    assert "Apparent performance of a prognostic model" in report.subtitle
+    validated = [each for each in report.sections if each.name.startswith("validation")]
+    assert [each.title for each in validated if "other patients" in each.title] == []
+    assert (validated[0].title, validated[1].title) == ("Apparent performance", "Performance in training patients")
+    told = "is apparent: 95.0 % of its rows are rows that the model was fitted on"
+    for each in validated[:2]:
+        assert told in next(texts_of(each.blocks[0]))
+    assert any(f"In {run.validation['n_patients']:,} training patients the area" in text for text in texts(report))
+    said = " ".join(texts(report))
+    assert "External validation:" not in said
+    assert "The model was validated in" not in said
+
+
 def test_a_validation_stands_beside_the_development() -> None:
     run = stored_run("binary", validated=True)
     (table,) = (b for b in section(build_report(run), "validation").blocks if isinstance(b, Table))

@@ -46,6 +46,14 @@ def test_missing_parts_are_left_out_or_asked_for() -> None:
     assert ("Quantitative analyses", "External validation") not in entries
 
 
+def test_a_validation_in_the_training_patients_is_not_external() -> None:
+    run = changed(stored_run("binary", validated=True), "validation", is_training_cohort=True, training_share=1.0)
+    entries = {(part.title, entry.topic): entry for part in fill_model_card(run) for entry in part.entries}
+    assert entries["Evaluation data", "External validation"].by_author
+    assert ("Quantitative analyses", "External validation") not in entries
+    assert "was validated in" not in entries["Caveats and recommendations", "Before use"].text
+
+
 def test_warnings_of_cohort_and_search_are_shown() -> None:
     run = changed(
         changed(stored_run("binary"), "cohort", warnings=["of the cohort"]), "search", warnings=["of the search"]

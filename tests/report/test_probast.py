@@ -93,6 +93,17 @@ def test_steps_that_depend_on_the_outcome_are_not_denied() -> None:
     assert answer(numeric, "development", "2.2").reason.endswith("No step depended on centre, subgroup or outcome.")
 
 
+def test_an_evaluation_in_the_training_patients_is_apparent() -> None:
+    run = changed(stored_run("binary", validated=True), "validation", is_training_cohort=True, training_share=1.0)
+    assert Counter(q.part for q in fill_probast(run))["apparent performance"] == 16
+    assert "external validation" not in {q.part for q in fill_probast(run)}
+    found = answer(run, "apparent performance", "4.1")
+    assert found.answer is Answer.NO
+    assert "100.0 % of its rows are rows that the model was fitted on" in found.reason
+    assert "None" not in answer(run, "apparent performance", "4.3").reason
+    assert answer(run, "internal validation", "4.1").answer is Answer.YES
+
+
 def test_other_patients_have_no_simple_pipeline_to_compare_with() -> None:
     run = stored_run("binary", validated=True)
     assert "the simple pipeline" in answer(run, "internal validation", "4.7").reason

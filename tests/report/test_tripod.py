@@ -144,6 +144,16 @@ def test_evaluation_items_do_not_apply_to_development() -> None:
     assert {"12f.1", "12g.1", "16.4", "20c.1"} <= set(validated)
 
 
+def test_a_validation_in_the_training_patients_is_no_evaluation() -> None:
+    run = changed(stored_run("binary", validated=True), "validation", is_training_cohort=True, training_share=1.0)
+    texts, alone = (answers(fill_tripod(each, SECTIONS)) for each in (run, stored_run("binary")))
+    assert texts["12a.1"] == (
+        f"{alone['12a.1']} Performance in the cohort “another place” is apparent: 100.0 % of its rows are rows that "
+        "the model was fitted on, so that it is too good and says nothing of other patients."
+    )
+    assert {**texts, "12a.1": alone["12a.1"]} == alone
+
+
 def test_table_or_diagram_counts_only_if_the_report_has_it() -> None:
     run = stored_run("binary")
     with_sections, alone = (fill_tripod(run, sections) for sections in (SECTIONS, ()))

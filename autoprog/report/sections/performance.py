@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from autoprog.endpoints import list_parts
 from autoprog.performance import MEASURES
+from autoprog.report import sentences as say
 from autoprog.report.chart import Axis, Band, Bars, Chart, Line, Panel, Points, values
 from autoprog.report.digits import EMPTY, bounded, measured, percentage
 from autoprog.report.document import Block, Column, Figure, Paragraph, Section, Table
@@ -28,27 +29,29 @@ _BETTER = {"greater": "higher", "smaller": "lower", "target 1": "1", "target 0":
 
 
 def performance_section(run: ReportedRun, measured_in: Document, *, external: bool = False) -> Section:
-    """Measures of the ensemble, or of a model in other patients, and the curves of its decisions."""
+    """Measures of the ensemble, or of a validation of the model, and the curves of its decisions."""
     blocks: list[Block] = [Paragraph(_whose(run, external=external))]
     if measured_in.get("performance"):
         blocks.append(_binary_table(run, measured_in, external=external))
     blocks += [_horizon_table(run, each, external=external) for each in measured_in.get("horizons") or ()]
     blocks += _gains(run, measured_in)
     blocks += _operating_figures(run, measured_in, external=external)
-    return Section(_name("performance", external=external), _title("Performance", external=external), tuple(blocks))
+    name, title = _name("performance", external=external), _title(run, "Performance", external=external)
+    return Section(name, title, tuple(blocks))
 
 
 def _name(name: str, *, external: bool) -> str:
     return f"validation-{name}" if external else name
 
 
-def _title(title: str, *, external: bool) -> str:
-    return f"{title} in other patients" if external else title
+def _title(run: ReportedRun, title: str, *, external: bool) -> str:
+    return f"{title} in {run.validated_patients}" if external else title
 
 
 def _whose(run: ReportedRun, *, external: bool) -> str:
     if external:
-        return "All figures of this section are of patients from whom the model has not learnt."
+        others = "All figures of this section are of patients from whom the model has not learnt."
+        return say.apparent_performance(run) or others
     score = run.ensemble["score"]
     metric = str(run.settings["metric"])
     named = str(score["method"]).replace(metric, MEASURES[metric].title) if metric in MEASURES else score["method"]
@@ -85,7 +88,7 @@ def _binary_table(run: ReportedRun, found: Document, *, external: bool) -> Table
         notes.append(f"Calibration curve of the index: {smoothing}; by chance it is above 0 in every model.")
     return Table(
         _name("measures", external=external),
-        _title("Performance", external=external),
+        _title(run, "Performance", external=external),
         tuple(columns),
         tuple(rows),
         tuple(notes),
@@ -115,7 +118,7 @@ def _horizon_table(run: ReportedRun, each: Document, *, external: bool) -> Table
     ]
     return Table(
         _name(f"measures-{horizon:g}", external=external),
-        _title(f"Performance within {horizon_text(run, horizon)}", external=external),
+        _title(run, f"Performance within {horizon_text(run, horizon)}", external=external),
         columns,
         (("Observed incidence (%)", *observed), *rows),
         tuple(notes),
@@ -170,7 +173,7 @@ def _operating_figures(run: ReportedRun, found: Document, *, external: bool) -> 
         band = "Band: pointwise 95 % interval of a bootstrap."
         yield from figures(
             _name(name, external=external),
-            _title(title, external=external),
+            _title(run, title, external=external),
             f"{caption} {band}",
             panels,
             _describe_curves(found),
@@ -229,7 +232,7 @@ def _rate(run: ReportedRun, horizon: float | None, found: Document) -> float:
 
 def calibration_section(run: ReportedRun, found: Document, *, external: bool = False) -> Section:
     """Calibration curves with their bands, at every horizon and of every cause, and where the risks lie."""
-    name, title = _name("calibration", external=external), _title("Calibration", external=external)
+    name, title = _name("calibration", external=external), _title(run, "Calibration", external=external)
     panels = list(_calibration_panels(run, found))
     if not panels:
         return Section(
@@ -331,7 +334,7 @@ def _distribution(run: ReportedRun, found: Document, *, external: bool) -> Itera
     caption = f"Number of {rows_name(run)} by predicted risk, in twenty bins."
     yield from figures(
         _name("risks", external=external),
-        _title("Distribution of the predicted risks", external=external),
+        _title(run, "Distribution of the predicted risks", external=external),
         caption,
         panels,
         caption,

@@ -152,8 +152,8 @@ def _steps(run: ReportedRun) -> tuple[str, ...]:
         f"Read the file with the same spec; the stored cohort has the SHA-256 digest {run.cohort['sha256']}.",
         fit,
         (
-            f"Or repeat the search with the same settings and seed {run.settings['seed']}. By the clock another machine "
-            "may evaluate another number of configurations; a budget of evaluations alone repeats exactly."
+            f"Or repeat the search with the same settings and seed {run.settings['seed']}. By the clock another "
+            "machine may evaluate another number of configurations; a budget of evaluations alone repeats exactly."
         ),
         "Or use the delivered model's file: it holds the fitted pipelines for the command line, Python and REST.",
     )

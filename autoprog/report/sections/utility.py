@@ -35,7 +35,7 @@ _WITHHELD = (
 def utility_section(run: ReportedRun, found: Document, *, external: bool = False) -> Section:
     """Decision curves with bands, and decisions at round thresholds."""
     name = "validation-net-benefit" if external else "net-benefit"
-    title = "Decisions by the model" + (" in other patients" if external else "")
+    title = "Decisions by the model" + (f" in {run.validated_patients}" if external else "")
     per = [(horizon, part.get("net_benefit"), part.get("operating")) for horizon, part in list_parts(found)]
     drawn = [(horizon, curve) for horizon, curve, _ in per if curve and curve.get("model")]
     if not drawn:
@@ -118,8 +118,10 @@ def _threshold_table(
         notes.append("Weighted by the inverse probability of being uncensored.")
     suffix = "" if horizon is None else f"-{horizon:g}"
     kinds = (Column(columns[0]), *(Column(title, "number") for title in columns[1:]))
-    title = "Decisions by threshold" + where + (" in other patients" if name.startswith("validation") else "")
-    return Table(f"{name}-thresholds{suffix}", title, kinds, tuple(rows), tuple(notes))
+    whose = f" in {run.validated_patients}" if name.startswith("validation") else ""
+    return Table(
+        f"{name}-thresholds{suffix}", f"Decisions by threshold{where}{whose}", kinds, tuple(rows), tuple(notes)
+    )
 
 
 def _net_benefit(curve: Document | None, threshold: float) -> str:
@@ -210,7 +212,7 @@ def _incidence_figure(run: ReportedRun, bands: list[Document]) -> Iterator[Block
 def subgroups_section(run: ReportedRun, found: Document, *, external: bool = False) -> Section:
     """Performance by subgroup, and the differences from the first of each feature."""
     name = "validation-subgroups" if external else "subgroups"
-    title = "Subgroups" + (" in other patients" if external else "")
+    title = "Subgroups" + (f" in {run.validated_patients}" if external else "")
     groups = found.get("subgroups") or ()
     if not groups:
         return Section(

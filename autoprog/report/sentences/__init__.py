@@ -32,6 +32,7 @@ from autoprog.report.sentences.development import (
 from autoprog.report.sentences.elsewhere import (
     ACCURACY,
     DISCRIMINATION,
+    apparent_performance,
     validation_calibration,
     validation_counts,
     validation_differences,
@@ -90,6 +91,7 @@ __all__ = [
     "DISCRIMINATION",
     "METRIC_NAMES",
     "accuracy_figures",
+    "apparent_performance",
     "calibration",
     "calibration_figures",
     "candidate_space",

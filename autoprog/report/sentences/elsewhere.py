@@ -1,4 +1,4 @@
-"""What an external validation did and found, in sentences; each is None in a report without one."""
+"""What a validation did and found, in sentences; each is None in a report without one in other patients."""
 
 from __future__ import annotations
 
@@ -13,12 +13,22 @@ from autoprog.report.sentences.results import net_benefits
 
 def validation_methods(run: ReportedRun) -> str | None:
     """Patients and analysis of the validation."""
-    found = run.validation
+    found = run.external
     if found is None:
         return None
     return (
         f"The model was validated in {validation_name(run)}, without refitting or recalibration, by the same measures. "
         f"{validation_sample(run)} {validation_missing(run)}"
+    )
+
+
+def apparent_performance(run: ReportedRun) -> str | None:
+    """That the patients of the validation are no others; None if they are, or if there is no validation."""
+    if run.validation is None or not run.is_apparent:
+        return None
+    return (
+        f"Performance in {validation_name(run)} is apparent: {percent(run.validation['training_share'])} of its rows "
+        "are rows that the model was fitted on, so that it is too good and says nothing of other patients."
     )
 
 
@@ -29,7 +39,7 @@ def validation_name(run: ReportedRun) -> str:
 
 def validation_sample(run: ReportedRun) -> str | None:
     """Patients and events of the validation, beside the number that it needs."""
-    found = run.validation
+    found = run.external
     if found is None:
         return None
     text = f"It had {run.words.validated(run, found)}"
@@ -41,7 +51,7 @@ def validation_sample(run: ReportedRun) -> str | None:
 
 
 def validation_missing(run: ReportedRun) -> str | None:
-    """Missing values in the validation cohort."""
+    """Missing values in the validation cohort, which may be the training patients."""
     if run.validation is None:
         return None
     missing = [f for f in run.validation["features"] if f["missing"] > 0]
@@ -60,9 +70,9 @@ ACCURACY = frozenset(("brier", "log_loss", "integrated_brier"))
 
 def validation_scores(run: ReportedRun, of: Container[str] | None = None) -> str | None:
     """Scores in the other cohort: all, or those of some metrics; None if there are none."""
-    if run.validation is None:
+    if run.external is None:
         return None
-    known = {name: score for name, score in run.validation["scores"].items() if score is not None}
+    known = {name: score for name, score in run.external["scores"].items() if score is not None}
     parts = [
         f"{METRIC_NAMES.get(name, name.replace('_', ' '))} {estimate(score)}"
         for name, score in known.items()
@@ -73,26 +83,26 @@ def validation_scores(run: ReportedRun, of: Container[str] | None = None) -> str
 
 def validation_utility(run: ReportedRun) -> str | None:
     """Net benefit in the other cohort."""
-    found = None if run.validation is None else net_benefits(run.validation)
+    found = None if run.external is None else net_benefits(run.external)
     return f"In {validation_name(run)}, net benefit {found}." if found else None
 
 
 def validation_calibration(run: ReportedRun) -> str | None:
     """Calibration in the other cohort."""
-    if run.validation is None:
+    if run.external is None:
         return None
-    found = run.validation["calibration"]
+    found = run.external["calibration"]
     return (
-        f"In {validation_name(run)}, {run.kind.expected(run.validation)}; calibration slope "
+        f"In {validation_name(run)}, {run.kind.expected(run.external)}; calibration slope "
         f"{estimate(found['slope'])}, intercept {estimate(found['intercept'])}."
     )
 
 
 def validation_differences(run: ReportedRun) -> str | None:
     """How predictors differ from the training patients."""
-    if run.validation is None:
+    if run.external is None:
         return None
-    shifted = [f for f in run.validation["features"] if _is_shifted(f)]
+    shifted = [f for f in run.external["features"] if _is_shifted(f)]
     if not shifted:
         return "No predictor lies outside its training range or is missing more often than in the training patients."
     parts = [f"{f['feature']} ({_shift(f)})" for f in shifted]
@@ -114,6 +124,6 @@ def _shift(feature: Document) -> str:
 
 def validation_counts(run: ReportedRun) -> str | None:
     """Share with the outcome, or its incidence by the last horizon, in both cohorts."""
-    if run.validation is None or run.validation_cohort is None:
+    if run.external is None or run.validation_cohort is None:
         return None
-    return run.kind.case_mix(run, run.validation, run.validation_cohort)
+    return run.kind.case_mix(run, run.external, run.validation_cohort)

@@ -17,7 +17,7 @@ def verdicts(run: ReportedRun) -> tuple[str, ...]:
     found = _doubts(run, "This model", run.ensemble, advice)
     if run.validation is not None:
         advice = "Do not use it for patients like these."
-        found += _doubts(run, "In the other patients the model", run.validation, advice)
+        found += _doubts(run, f"In the {run.validated_patients} the model", run.validation, advice)
     return found
 
 

@@ -29,7 +29,7 @@ from autoprog.report.verdict import WITHHELD, keep_known
 
 
 def _kind_of_study(run: ReportedRun) -> str:
-    return "development and external validation" if run.validation else "development and internal validation"
+    return "development and external validation" if run.external else "development and internal validation"
 
 
 def suggest_title(run: ReportedRun) -> str:
@@ -124,9 +124,8 @@ def _use_of_data(run: ReportedRun) -> str:
     text = (
         f"All {run.rows_text} served to develop the model, and to evaluate it by risks from folds that held them out."
     )
-    if run.validation:
-        text += f" {upper_first(say.validation_name(run))} served for external validation alone."
-    return text
+    others = f"{upper_first(say.validation_name(run))} served for external validation alone." if run.external else None
+    return in_one(text, others, say.apparent_performance(run))
 
 
 def _sufficient(run: ReportedRun) -> str:
@@ -189,15 +188,15 @@ def _performance_across(_: ReportedRun) -> str:
 
 
 def _not_updated(run: ReportedRun) -> Found:
-    return "The model was not updated in this evaluation." if run.validation else NO_VALIDATION
+    return "The model was not updated in this evaluation." if run.external else NO_VALIDATION
 
 
 def _not_updated_for_groups(run: ReportedRun) -> Found:
-    return "It was not updated for any group or setting either." if run.validation else NO_VALIDATION
+    return "It was not updated for any group or setting either." if run.external else NO_VALIDATION
 
 
 def _calculated(run: ReportedRun) -> Found:
-    if not run.validation:
+    if not run.external:
         return NO_VALIDATION
     return in_one(
         "The delivered model's file calculated the risks: the weighted average of its members, recalibrated.",
@@ -284,7 +283,7 @@ def _evaluation_size(run: ReportedRun) -> Found:
 
 
 def _only_in_validation(run: ReportedRun) -> Found:
-    return None if run.validation else NO_VALIDATION
+    return None if run.external else NO_VALIDATION
 
 
 def _only_with_times(run: ReportedRun) -> Found:

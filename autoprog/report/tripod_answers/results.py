@@ -64,7 +64,7 @@ def _in_tuning(run: ReportedRun) -> str:
 
 def _in_evaluation(run: ReportedRun) -> str:
     text = f"Internal validation measured out-of-fold risks of all {run.rows_text}, with the same events."
-    return in_one(text, f"External validation: {say.validation_sample(run)}" if run.validation else None)
+    return in_one(text, f"External validation: {say.validation_sample(run)}" if run.external else None)
 
 
 def _members(run: ReportedRun) -> str:
@@ -166,7 +166,7 @@ def _no_cluster_results(_: ReportedRun) -> Found:
 
 
 def _no_update(run: ReportedRun) -> Found:
-    return NotApplicable("The model was not updated.") if run.validation else NO_VALIDATION
+    return NotApplicable("The model was not updated.") if run.external else NO_VALIDATION
 
 
 RESULTS_RULES: Mapping[str, Rule] = {
