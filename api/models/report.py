@@ -1,4 +1,4 @@
-"""The report of an external validation: the other patients beside the development."""
+"""The report of a validation: its patients beside the development."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from api.models.service import validation_document
 from api.searches.report import report_with
 from autoprog.errors import ConflictError
 from autoprog.report.document import Report
+from autoprog.report.run import Document
 from autoprog.storage.repositories import CohortRepository, ModelRepository, ValidationRepository
+from autoprog.storage.tables import ModelRow
 
 
 def validation_report(context: Context, session: Session, owner_id: str, model_id: str, validation_id: str) -> Report:
-    """Build the report of a validation; raises NotFoundError, and ConflictError if the model's search was deleted."""
+    """Build the report of a validation; raises NotFoundError, ArtifactError, and ConflictError without the search."""
     row = ValidationRepository(session).of(owner_id, model_id, validation_id)
     model = ModelRepository(session).get(owner_id, model_id)
     if model.search_id is None:
@@ -24,4 +26,21 @@ def validation_report(context: Context, session: Session, owner_id: str, model_i
         found = CohortRepository(session).get(owner_id, row.cohort_id)
         other = cohort_document(found).model_dump(mode="json")
     document = validation_document(row).model_dump(mode="json")
-    return report_with(context, session, owner_id, model.search_id, validation=document, validation_cohort=other)
+    updated = _updated(context, session, model) if model.version > 1 else None
+    return report_with(
+        context, session, owner_id, model.search_id, validation=document, validation_cohort=other, updated=updated
+    )
+
+
+def _updated(context: Context, session: Session, model: ModelRow) -> Document:
+    """What the report tells of a later version, since the search's documents are of the first."""
+    cohort = None
+    if model.cohort_id is not None:
+        cohort = CohortRepository(session).get(model.owner_id, model.cohort_id).name
+    return {
+        "id": model.id,
+        "version": model.version,
+        "created_at": model.created_at.isoformat(),
+        "cohort": cohort,
+        "recalibration": context.load_model(model.sha256).recalibration.to_json(),
+    }

@@ -34,6 +34,7 @@ def report_with(
     *,
     validation: Document | None = None,
     validation_cohort: Document | None = None,
+    updated: Document | None = None,
 ) -> Report:
     """Build the report of a search with a validation of its model, if any; raises as `search_report` does."""
     row = SearchRepository(session).get(owner_id, search_id)
@@ -49,6 +50,7 @@ def report_with(
         evaluations=[evaluation_document(item).model_dump(mode="json") for item in best.items],
         validation=validation,
         validation_cohort=validation_cohort,
+        updated=updated,
         explanation=ExplanationRepository(session).result(owner_id, search_id),
     )
     description = describe_by_outcome(from_parquet(context.files.get("cohorts", cohort.sha256)))

@@ -75,7 +75,8 @@ def build_report(run: ReportedRun, description: CohortDescription | None = None)
     sections += _texts(run, sections)
     kind = "Development and internal validation" if run.validation is None else _validation_kind(run)
     n = run.n_patients if run.validation is None else int(run.validation["n_patients"])
-    subtitle = f"{outcome_within(run)}. {kind} of a prognostic model in {plural(n, 'patient')}."
+    model = "a prognostic model" if run.updated is None else f"version {run.updated['version']} of a prognostic model"
+    subtitle = f"{outcome_within(run)}. {kind} of {model} in {plural(n, 'patient')}."
     return Report(str(run.cohort["name"]), subtitle, tuple(sections))
 
 
@@ -130,11 +131,11 @@ def _validation_section(run: ReportedRun, measured: Document) -> Section:
         f"{name}: {sample}; {run.kind.expected(measured)}. Calibration slope{run.kind.last} "
         f"{bounded(measured['calibration']['slope'])}."
     )
-    columns = (
-        Column("Measure"),
-        Column("Development, out of fold", "number"),
-        Column(upper_first(run.validated_patients), "number"),
-    )
+    development, validation = "Development", upper_first(run.validated_patients)
+    if run.updated is not None:
+        text = f"{say.update(run)} {text}"
+        development, validation = "Development of version 1", f"{validation}, version {run.updated['version']}"
+    columns = (Column("Measure"), Column(f"{development}, out of fold", "number"), Column(validation, "number"))
     title = f"The model in {run.validated_patients}, beside its development"
     table = Table("validation", title, columns, tuple(_beside(run, measured)))
     apparent = say.apparent_performance(run)

@@ -77,11 +77,12 @@ def _entries(rows: tuple[tuple[str, Known | None, str], ...], run: ReportedRun) 
 
 
 def _identity(run: ReportedRun) -> str:
-    return f"{suggest_title(run)}. Identifier of the model: {run.search['model_id']}."
+    return in_one(f"{suggest_title(run)}. Identifier of the model: {run.model_id}.", say.update(run))
 
 
 def _date(run: ReportedRun) -> str:
-    return f"{run.search['finished_at'][:10]}."
+    made = run.search["finished_at"] if run.updated is None else run.updated["created_at"]
+    return f"{made[:10]}."
 
 
 def _predictors(run: ReportedRun) -> str:
@@ -170,7 +171,7 @@ def _before_use(run: ReportedRun) -> str:
     found = say.validation_sample_size(run)
     text = "Validate the model in patients of another place or time before use, and recalibrate it there if needed."
     if run.external is not None:
-        text = f"The model was validated in {say.validation_name(run)}; validate it where it shall be used."
+        text = f"{run.validated_model} was validated in {say.validation_name(run)}; validate it where it shall be used."
     return in_one(*say.verdicts(run), text, found)
 
 

@@ -32,6 +32,9 @@ class ReportedRun:
         Evaluations, best first; the best ones suffice.
     validation, validation_cohort : mapping or None
         A validation of the model and the cohort that it used; None in a report of the development alone.
+    updated : mapping or None
+        The model that was validated, if it is a later version than the search's: `id`, `version`, `created_at`,
+        `recalibration`, and `cohort`, the name of the cohort that it was recalibrated to, None once that is deleted.
     explanation : mapping or None
         The result of `GET /v1/searches/{search_id}/explanation`; None if nobody has asked for it.
     """
@@ -43,6 +46,7 @@ class ReportedRun:
     evaluations: Sequence[Document] = ()
     validation: Document | None = None
     validation_cohort: Document | None = None
+    updated: Document | None = None
     explanation: Document | None = None
 
     @property
@@ -59,6 +63,16 @@ class ReportedRun:
     def validated_patients(self) -> str:
         """The patients of the validation, in words."""
         return "training patients" if self.is_apparent else "other patients"
+
+    @property
+    def model_id(self) -> str:
+        """Identifier of the model, or of the version that was validated."""
+        return str(self.search["model_id"] if self.updated is None else self.updated["id"])
+
+    @property
+    def validated_model(self) -> str:
+        """The model that was validated, as the subject of a sentence."""
+        return "The model" if self.updated is None else f"Version {self.updated['version']} of the model"
 
     @cached_property
     def settings(self) -> Document:

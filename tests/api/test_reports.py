@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +13,11 @@ import docx
 import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
+from scipy.special import logit
 
 from api.reports import Renderings
 from autoprog.errors import MissingPackageError
-from tests.api.searching import FILE, SPEC, Driver, make_search, multipart
+from tests.api.searching import FILE, SPEC, Driver, make_search, multipart, patient
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
@@ -123,12 +125,37 @@ def test_a_validation_has_a_report(client: TestClient, url: str) -> None:
     assert client.get(f"{place}/report").status_code == 409
 
 
-def older_patients() -> bytes:
-    """The bundled cohort, of whom each patient is a year older, so that none is one of the training cohort."""
+def test_the_report_of_a_later_version_is_of_that_version(client: TestClient, url: str) -> None:
+    first = client.get(url).json()["model_id"]
+    near, far = (
+        client.post("/v1/cohorts", files=multipart({**SPEC, "name": name}, older_patients(years))).json()["id"]
+        for name, years in (("next door", 1), ("elsewhere", 2))
+    )
+    asked = {"cohort_id": near, "method": "intercept"}
+    second = client.post(f"/v1/models/{first}/recalibrations", json=asked).json()["id"]
+    found = client.post(f"/v1/models/{second}/validations", json={"cohort_id": far}).json()
+    text = client.get(f"/v1/models/{second}/validations/{found['id']}/report?format=md").text
+    assert f"Identifier of the model: {second}. Version 2 of the model is version 1, recalibrated to" in text
+    assert "recalibrated to the cohort “next door”" in text
+    assert first not in text
+    ((intercept, slope),) = re.findall(r"Recalibration of version 2: .* = (\S+) \+ (\S+) × log odds", text)
+    assert float(slope) == 1, "the method fits the intercept alone"
+    body = {"patients": [patient()]}
+    before, after = (
+        client.post(f"/v1/models/{each}/predictions", json=body).json()["items"][0] for each in (first, second)
+    )
+    assert logit(after["risk"]) - logit(before["risk"]) == pytest.approx(float(intercept))
+    client.delete(f"/v1/cohorts/{near}")
+    again = client.get(f"/v1/models/{second}/validations/{found['id']}/report?format=md").text
+    assert "recalibrated to another cohort" in again
+
+
+def older_patients(years: int = 1) -> bytes:
+    """The bundled cohort, of whom each patient is some years older, so that none is one of the training cohort."""
     head, *lines = gzip.decompress(FILE).decode().splitlines()
     place = head.split(",").index("age")
     rows = [line.split(",") for line in lines]
-    older = [[*row[:place], str(int(row[place]) + 1), *row[place + 1 :]] for row in rows]
+    older = [[*row[:place], str(int(row[place]) + years), *row[place + 1 :]] for row in rows]
     return "\n".join([head, *map(",".join, older)]).encode()
 
 

@@ -41,6 +41,13 @@ def changed(run: ReportedRun, document: str, /, **changes: Any) -> ReportedRun:
     return replace(run, **whole)
 
 
+def updated_run(kind: str) -> ReportedRun:
+    """The stored run of a kind, whose validation is of version 2."""
+    recalibration = {"intercept": 0.4217, "slope": 0.9183}
+    version = {"id": "0123abcd", "version": 2, "created_at": "2027-03-04T05:06:07+00:00", "cohort": "next door"}
+    return replace(stored_run(kind, validated=True), updated={**version, "recalibration": recalibration})
+
+
 def _numbers(document: Any) -> Iterator[float]:
     if isinstance(document, bool):
         return
@@ -56,7 +63,7 @@ def _numbers(document: Any) -> Iterator[float]:
 
 def unknown_figures(text: str, run: ReportedRun) -> list[str]:
     """Figures with three decimals, and percentages with one, that no document of the run holds."""
-    parts = (run.cohort, run.search, run.ensemble, run.rules, run.validation, run.validation_cohort)
+    parts = (run.cohort, run.search, run.ensemble, run.rules, run.validation, run.validation_cohort, run.updated)
     known = [x for part in parts for x in _numbers(part)]
     text = text.replace("\u2212", "-")
     decimals = {f"{round(x, 3) + 0.0:.3f}" for x in known}

@@ -21,13 +21,13 @@ from autoprog.report.docx import write_docx
 from autoprog.report.drawing import draw
 from autoprog.report.html import write_html
 from autoprog.report.markdown import write_markdown
-from autoprog.report.phrases import percent
+from autoprog.report.phrases import figure, percent
 from autoprog.report.png import write_png
 from autoprog.report.run import ReportedRun
-from autoprog.report.sentences import gain_figures, validation_sample
+from autoprog.report.sentences import gain_figures, update, validation_sample
 from autoprog.report.svg import write_svg
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
-from tests.report.runs import KINDS, changed, stored_run
+from tests.report.runs import KINDS, changed, stored_run, updated_run
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
@@ -344,6 +344,46 @@ def test_one_pipeline_and_one_repeat_are_not_counted() -> None:
     shown = list(texts(build_report(run)))
     assert "The model is one pipeline, fitted to all patients, whose risks are recalibrated." in shown
     assert f"{run.settings['folds']} folds" in shown
+
+
+@EVERY_KIND
+def test_the_validation_of_a_later_version_names_it_and_how_it_was_updated(kind: str) -> None:
+    run = updated_run(kind)
+    report = build_report(run)
+    former = run.ensemble["calibration"]["recalibration"]
+    told = (
+        "Version 2 of the model is version 1, recalibrated to the cohort “next door”; members and weights are the "
+        "same. Its recalibration has the intercept 0.422 and the slope 0.918, that of version 1 the intercept "
+        f"{figure(former['intercept'])} and the slope {figure(former['slope'])}."
+    )
+    assert "External validation of version 2 of a prognostic model in" in report.subtitle
+    assert any(
+        text == f"{told} The validation is of this version; all else in this report is of version 1."
+        for text in texts_of_section(report, "first")
+    )
+    paragraph, table = section(report, "validation").blocks
+    assert paragraph.text.startswith(told)
+    titles = [column.title for column in table.columns]
+    assert titles == ["Measure", "Development of version 1, out of fold", "Other patients, version 2"]
+    specification = " ".join(texts_of_section(report, "specification"))
+    assert f"Recalibration of version 1: log odds of the delivered risk = {former['intercept']!r} + " in specification
+    assert "Recalibration of version 2: log odds of the delivered risk = 0.4217 + 0.9183 × log odds" in specification
+    methods = " ".join(texts_of_section(report, "methods"))
+    assert f"{told} Version 2 of the model was validated in" in methods
+    assert "without further refitting or recalibration" in methods
+    assert run.search["model_id"] not in " ".join(texts(report))
+
+
+def test_an_update_without_its_cohort_or_the_former_recalibration_is_told() -> None:
+    run = updated_run("binary")
+    assert run.updated is not None
+    calibration = {**run.ensemble["calibration"], "recalibration": None}
+    run = changed(changed(run, "updated", cohort=None, version=3), "ensemble", calibration=calibration)
+    assert update(run) == (
+        "Version 3 of the model is version 2, recalibrated to another cohort; members and weights are the same. Its "
+        "recalibration has the intercept 0.422 and the slope 0.918."
+    )
+    assert update(stored_run("binary", validated=True)) is None
 
 
 @EVERY_KIND

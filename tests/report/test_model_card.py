@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autoprog.report.model_card import fill_model_card
-from tests.report.runs import KINDS, changed, stored_run, unknown_figures
+from tests.report.runs import KINDS, changed, stored_run, unknown_figures, updated_run
 
 PARTS = [
     "Model details",
@@ -44,6 +44,13 @@ def test_missing_parts_are_left_out_or_asked_for() -> None:
     assert entries["Factors", "Groups"].by_author
     assert entries["Caveats and recommendations", "Stability"].by_author
     assert ("Quantitative analyses", "External validation") not in entries
+
+
+def test_the_card_is_of_the_version_that_was_validated() -> None:
+    entries = {entry.topic: entry.text for part in fill_model_card(updated_run("binary")) for entry in part.entries}
+    assert "Identifier of the model: 0123abcd. Version 2 of the model is version 1, recalibrated to" in entries["Model"]
+    assert entries["Date"] == "2027-03-04."
+    assert entries["Before use"].startswith("Version 2 of the model was validated in the cohort “another place”")
 
 
 def test_a_validation_in_the_training_patients_is_not_external() -> None:

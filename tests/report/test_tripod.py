@@ -10,7 +10,7 @@ import pytest
 from autoprog.report.tripod import OFFICIAL_ELEMENTS, Status, TripodChecklist, fill_tripod
 from autoprog.report.tripod_answers import RULES
 from autoprog.report.tripod_items import ITEMS, STORED
-from tests.report.runs import KINDS, SECTIONS, changed, stored_run, unknown_figures
+from tests.report.runs import KINDS, SECTIONS, changed, stored_run, unknown_figures, updated_run
 
 NUMBERS = [
     "1",
@@ -142,6 +142,24 @@ def test_evaluation_items_do_not_apply_to_development() -> None:
             assert item.count(Status.NOT_APPLICABLE) == len(item.elements)
     validated = answers(fill_tripod(stored_run("binary", validated=True), SECTIONS))
     assert {"12f.1", "12g.1", "16.4", "20c.1"} <= set(validated)
+
+
+def test_the_update_of_a_validated_version_is_reported() -> None:
+    run = updated_run("binary")
+    checklist = fill_tripod(run, SECTIONS)
+    texts, former = answers(checklist), answers(fill_tripod(stored_run("binary", validated=True), SECTIONS))
+    assert {number: found for number, text in texts.items() if (found := unknown_figures(text, run))} == {}
+    assert "Development, update and external validation" in texts["1.1"]
+    update = "Version 2 of the model is version 1, recalibrated to the cohort “next door”"
+    assert texts["12f.1"].startswith(update)
+    assert texts["12f.1"].endswith("Version 2 of the model was not updated in this evaluation.")
+    assert "as a whole" in texts["12f.2"]
+    assert texts["24.1"].startswith(update)
+    assert "area under the ROC curve" in texts["24.2"]
+    assert update in texts["22.2"]
+    assert "/v1/models/0123abcd/predictions" in texts["22.3"]
+    assert {"24.1", "24.2"}.isdisjoint(former)
+    assert former["12f.1"] == "The model was not updated in this evaluation."
 
 
 def test_a_validation_in_the_training_patients_is_no_evaluation() -> None:

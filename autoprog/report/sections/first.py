@@ -13,7 +13,11 @@ from autoprog.report.wording import horizon_text, outcome_within, rows_name
 
 def first_section(run: ReportedRun) -> Section:
     """Whether the model knows anything, the warnings, and the result."""
-    blocks: list[Block] = [*map(Notice, say.verdicts(run)), Paragraph(_summary(run))]
+    blocks: list[Block] = [*map(Notice, say.verdicts(run))]
+    if run.updated is not None:
+        validated = "The validation is of this version; all else in this report is of version 1."
+        blocks.append(Notice(f"{say.update(run)} {validated}"))
+    blocks.append(Paragraph(_summary(run)))
     if run.warnings:
         blocks += [Notice("Warnings about the patients, the search and the model:"), ItemList(run.warnings)]
     blocks.append(

@@ -93,14 +93,17 @@ def _hyperparameters(parameters: Mapping[str, Any]) -> str:
 
 
 def _recalibration(run: ReportedRun) -> list[Block]:
-    found = run.ensemble["calibration"].get("recalibration")
-    if found is None:
-        return []
-    text = (
-        f"Recalibration: log odds of the delivered risk = {found['intercept']!r} + {found['slope']!r} × log odds of "
-        "the average."
-    )
-    return [Paragraph(text)]
+    found = {"": run.ensemble["calibration"].get("recalibration")}
+    if run.updated is not None:
+        found = {" of version 1": found[""], f" of version {run.updated['version']}": run.updated["recalibration"]}
+    return [
+        Paragraph(
+            f"Recalibration{version}: log odds of the delivered risk = {each['intercept']!r} + {each['slope']!r} × log "
+            "odds of the average."
+        )
+        for version, each in found.items()
+        if each is not None
+    ]
 
 
 def _predictors(run: ReportedRun) -> Table:
@@ -200,7 +203,7 @@ def software_section(run: ReportedRun) -> Section:
     repeated = "" if settings["repeats"] == 1 else f", repeated {settings['repeats']} times"
     rows = [
         ("Search", str(run.search["id"])),
-        ("Model", str(run.search["model_id"])),
+        ("Model", run.model_id),
         ("Cohort, SHA-256", str(run.cohort["sha256"])),
         ("Seed", str(settings["seed"])),
         ("Metric", str(settings["metric"])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from autoprog.report.phrases import estimate, listed, percent, quoted
+from autoprog.report.phrases import estimate, figure, in_one, listed, percent, quoted
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sentences.development import METRIC_NAMES
@@ -16,19 +16,42 @@ def validation_methods(run: ReportedRun) -> str | None:
     found = run.external
     if found is None:
         return None
-    return (
-        f"The model was validated in {validation_name(run)}, without refitting or recalibration, by the same measures. "
-        f"{validation_sample(run)} {validation_missing(run)}"
+    further = "" if run.updated is None else "further "
+    return in_one(
+        update(run),
+        f"{run.validated_model} was validated in {validation_name(run)}, without {further}refitting or recalibration, "
+        "by the same measures.",
+        validation_sample(run),
+        validation_missing(run),
     )
+
+
+def update(run: ReportedRun) -> str | None:
+    """How the validated version was made from the search's model; None if it is that model."""
+    if run.updated is None:
+        return None
+    version, cohort = run.updated["version"], run.updated["cohort"]
+    others = "another cohort" if cohort is None else f"the cohort {quoted(cohort)}"
+    text = (
+        f"{run.validated_model} is version {version - 1}, recalibrated to {others}; members and weights are the same. "
+        f"Its recalibration has {_coefficients(run.updated['recalibration'])}"
+    )
+    former = run.ensemble["calibration"].get("recalibration")
+    return f"{text}, that of version 1 {_coefficients(former)}." if former else f"{text}."
+
+
+def _coefficients(found: Document) -> str:
+    return f"the intercept {figure(found['intercept'])} and the slope {figure(found['slope'])}"
 
 
 def apparent_performance(run: ReportedRun) -> str | None:
     """That the patients of the validation are no others; None if they are, or if there is no validation."""
     if run.validation is None or not run.is_apparent:
         return None
+    fitted = "fitted on" if run.updated is None else "fitted on or recalibrated to"
     return (
         f"Performance in {validation_name(run)} is apparent: {percent(run.validation['training_share'])} of its rows "
-        "are rows that the model was fitted on, so that it is too good and says nothing of other patients."
+        f"are rows that the model was {fitted}, so that it is too good and says nothing of other patients."
     )
 
 

@@ -29,7 +29,11 @@ from autoprog.report.verdict import WITHHELD, keep_known
 
 
 def _kind_of_study(run: ReportedRun) -> str:
-    return "development and external validation" if run.external else "development and internal validation"
+    if not run.external:
+        return "development and internal validation"
+    return (
+        "development and external validation" if run.updated is None else "development, update and external validation"
+    )
 
 
 def suggest_title(run: ReportedRun) -> str:
@@ -187,12 +191,18 @@ def _performance_across(_: ReportedRun) -> str:
     return "Differences of performance between clusters were not estimated."
 
 
-def _not_updated(run: ReportedRun) -> Found:
-    return "The model was not updated in this evaluation." if run.external else NO_VALIDATION
+def _updated(run: ReportedRun) -> Found:
+    if not run.external:
+        return NO_VALIDATION
+    return in_one(say.update(run), f"{run.validated_model} was not updated in this evaluation.")
 
 
-def _not_updated_for_groups(run: ReportedRun) -> Found:
-    return "It was not updated for any group or setting either." if run.external else NO_VALIDATION
+def _updated_for_groups(run: ReportedRun) -> Found:
+    if not run.external:
+        return NO_VALIDATION
+    if run.updated is None:
+        return "It was not updated for any group or setting either."
+    return "The recalibration was to that setting as a whole, and to no group."
 
 
 def _calculated(run: ReportedRun) -> Found:
@@ -354,8 +364,8 @@ METHODS_RULES: Mapping[str, Rule] = {
     "12e.6": Rule(say.intervals, METHODS),
     "12e.7": Rule(say.comparison, METHODS),
     "12e.8": Rule(say.instability, STABILITY),
-    "12f.1": Rule(_not_updated, VALIDATION),
-    "12f.2": Rule(_not_updated_for_groups, VALIDATION),
+    "12f.1": Rule(_updated, VALIDATION),
+    "12f.2": Rule(_updated_for_groups, VALIDATION),
     "12g.1": Rule(_calculated, VALIDATION),
     "13.1": Rule(_imbalance, SPECIFICATION),
     "13.2": Rule(_imbalance_reason, SPECIFICATION),

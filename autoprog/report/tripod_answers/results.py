@@ -72,14 +72,14 @@ def _members(run: ReportedRun) -> str:
 
 
 def _recalibration(run: ReportedRun) -> Found:
-    return say.recalibration(run) if run.ensemble["calibration"].get("recalibration") else None
+    of_search = say.recalibration(run) if run.ensemble["calibration"].get("recalibration") else None
+    return in_one(of_search, say.update(run)) or None
 
 
 def _means_to_predict(run: ReportedRun) -> str:
-    model = run.search["model_id"]
     return (
         "The model is one file. It predicts for new patients by the command “autoprog predict”, from Python, and by "
-        f"POST /v1/models/{model}/predictions."
+        f"POST /v1/models/{run.model_id}/predictions."
     )
 
 
@@ -165,8 +165,17 @@ def _no_cluster_results(_: ReportedRun) -> Found:
     return NotApplicable("Heterogeneity across clusters was not examined.")
 
 
-def _no_update(run: ReportedRun) -> Found:
-    return NotApplicable("The model was not updated.") if run.external else NO_VALIDATION
+_NO_UPDATE = NotApplicable("The model was not updated.")
+
+
+def _updated_model(run: ReportedRun) -> Found:
+    return say.update(run) or _NO_UPDATE if run.external else NO_VALIDATION
+
+
+def _updated_performance(run: ReportedRun) -> Found:
+    if not run.external:
+        return NO_VALIDATION
+    return _NO_UPDATE if run.updated is None else in_one(say.validation_scores(run), say.validation_calibration(run))
 
 
 RESULTS_RULES: Mapping[str, Rule] = {
@@ -199,8 +208,8 @@ RESULTS_RULES: Mapping[str, Rule] = {
     "23a.8": Rule(say.instability, STABILITY),
     "23a.9": Rule(say.plots, CALIBRATION, needs_section=True),
     "23b.1": Rule(_no_cluster_results, PERFORMANCE),
-    "24.1": Rule(_no_update, VALIDATION),
-    "24.2": Rule(_no_update, VALIDATION),
+    "24.1": Rule(_updated_model, VALIDATION),
+    "24.2": Rule(_updated_performance, VALIDATION),
     "26.2": Rule(_limited_size, SAMPLE_SIZE),
     "26.3": Rule(_overfitting, PERFORMANCE),
     "26.4": Rule(_limited_missing, MISSING),
