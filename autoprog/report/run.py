@@ -62,7 +62,9 @@ class ReportedRun:
     @property
     def validated_patients(self) -> str:
         """The patients of the validation, in words."""
-        return "training patients" if self.is_apparent else "other patients"
+        if self.validation is None or not self.is_apparent:
+            return "other patients"
+        return "training patients" if self.validation["training_share"] == 1 else "training and other patients"
 
     @property
     def model_id(self) -> str:

@@ -387,17 +387,18 @@ def test_an_update_without_its_cohort_or_the_former_recalibration_is_told() -> N
 
 
 @EVERY_KIND
-def test_performance_in_the_training_patients_is_called_apparent(kind: str) -> None:
-    run = changed(stored_run(kind, validated=True), "validation", is_training_cohort=True, training_share=0.95)
+@pytest.mark.parametrize(("share", "whose"), [(1.0, "training patients"), (0.95, "training and other patients")])
+def test_performance_in_the_training_patients_is_called_apparent(kind: str, share: float, whose: str) -> None:
+    run = changed(stored_run(kind, validated=True), "validation", is_training_cohort=True, training_share=share)
     report = build_report(run)
     assert "Apparent performance of a prognostic model" in report.subtitle
     validated = [each for each in report.sections if each.name.startswith("validation")]
-    assert [each.title for each in validated if "other patients" in each.title] == []
-    assert (validated[0].title, validated[1].title) == ("Apparent performance", "Performance in training patients")
-    told = "is apparent: 95.0 % of its rows are rows that the model was fitted on"
+    assert [each.title for each in validated if each.title.endswith("in other patients")] == []
+    assert (validated[0].title, validated[1].title) == ("Apparent performance", f"Performance in {whose}")
+    told = f"is apparent: {percent(share)} of its rows are rows that the model was fitted on"
     for each in validated[:2]:
         assert told in next(texts_of(each.blocks[0]))
-    assert any(f"In {run.validation['n_patients']:,} training patients the area" in text for text in texts(report))
+    assert any(f"In {run.validation['n_patients']:,} {whose} the area" in text for text in texts(report))
     said = " ".join(texts(report))
     assert "External validation:" not in said
     assert "The model was validated in" not in said

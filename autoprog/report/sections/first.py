@@ -16,7 +16,7 @@ def first_section(run: ReportedRun) -> Section:
     blocks: list[Block] = [*map(Notice, say.verdicts(run))]
     if run.updated is not None:
         validated = "The validation is of this version; all else in this report is of version 1."
-        blocks.append(Notice(f"{say.update(run)} {validated}"))
+        blocks.append(Notice(f"{say.update(run)} {validated}", "info"))
     blocks.append(Paragraph(_summary(run)))
     if run.warnings:
         blocks += [Notice("Warnings about the patients, the search and the model:"), ItemList(run.warnings)]

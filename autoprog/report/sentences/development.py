@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from autoprog.report.phrases import algorithm_name, in_one, listed, parameters_text, plural
+from autoprog.report.phrases import algorithm_name, figure, in_one, listed, parameters_text, plural
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 
@@ -331,7 +331,7 @@ def recalibration(run: ReportedRun) -> str:
     text += run.kind.recalibrated
     found = run.ensemble["calibration"].get("recalibration")
     if found:
-        text += f" (intercept {found['intercept']:.3f}, slope {found['slope']:.3f})"
+        text += f" (intercept {figure(found['intercept'])}, slope {figure(found['slope'])})"
     if run.competing:
         text += "; the risks of the competing causes were recalibrated with them"
     return text + "."
