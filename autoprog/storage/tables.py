@@ -264,7 +264,7 @@ class SearchRow(OwnedRow):
     # Computed from `model.search_id`, so that the two tables do not refer to each other in a circle.
     model_id: Mapped[str | None] = column_property(
         select(ModelRow.id)
-        .where(ModelRow.search_id == id, ModelRow.parent_id.is_(None))  # noqa: A003 (the column)
+        .where(ModelRow.search_id == id, ModelRow.version == 1)  # noqa: A003 (the column)
         .limit(1)
         .correlate_except(ModelRow)
         .scalar_subquery()

@@ -10,7 +10,7 @@ from autoprog.storage.repositories import ModelRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import remove_unreferenced
 from autoprog.storage.tables import ModelRow
-from tests.storage.support import add_owner, make_result, queue_searches
+from tests.storage.support import add_cohort, add_owner, make_result, queue_searches
 
 
 def deliver(database: Database, files: Files, *contents: bytes) -> list[ModelRow]:
@@ -61,3 +61,15 @@ def test_a_search_outlives_its_model(database: Database, files: Files) -> None:
     with database.session(read_only=True) as session:
         search = SearchRepository(session).get(model.owner_id, model.search_id)
         assert (search.status, search.model_id) == ("succeeded", None)
+
+
+def test_a_search_does_not_take_a_later_version_for_its_model(database: Database, files: Files) -> None:
+    (model,) = deliver(database, files, b"a")
+    assert model.search_id is not None
+    with database.session() as session:
+        other = add_cohort(session, model.owner_id)
+        ModelRepository(session).add_version(model, sha256="b" * 64, cohort_id=other.id, document={})
+    with database.session() as session:
+        ModelRepository(session).delete(model.owner_id, model.id)
+    with database.session(read_only=True) as session:
+        assert SearchRepository(session).get(model.owner_id, model.search_id).model_id is None
