@@ -120,7 +120,8 @@ def delete_cohort(
     context: ContextDependency,
     principal: Writer,
     models: Annotated[
-        Literal["keep", "delete"], Query(description="Whether models trained on the cohort are kept or deleted.")
+        Literal["keep", "delete"],
+        Query(description="Whether models trained on the cohort, and those updated from them, are kept or deleted."),
     ] = "keep",
 ) -> None:
     """Delete the cohort, its searches, and everything learnt from individual patients.

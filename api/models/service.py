@@ -130,9 +130,11 @@ def recalibrate(
     from autoprog.model import update_model  # noqa: PLC0415  loads the learning libraries
 
     former, cohort, cohort_sha256 = _read(context, owner_id, model_id, request.cohort_id)
+    training = _training_digests(context, owner_id, model_id)
     content = update_model(former, cohort, request.method).to_bytes()
     sha256 = store_file(context.database, context.files, session, "models", content)
-    parent = _still_there(session, owner_id, model_id, request.cohort_id, cohort_sha256)
+    # All its cohorts are locked, so that an erasure of any of them finds the new version.
+    parent = _still_there(session, owner_id, model_id, {**training, request.cohort_id: cohort_sha256})
     return ModelRepository(session).add_version(
         parent, sha256=sha256, cohort_id=request.cohort_id, document=parent.document
     )
@@ -147,7 +149,7 @@ def validate(
     model, cohort, cohort_sha256 = _read(context, owner_id, model_id, request.cohort_id)
     training = _read_training(context, owner_id, model_id)
     document = external_validation(model, cohort, request.thresholds, request.subgroups, request.seed, training)
-    row = _still_there(session, owner_id, model_id, request.cohort_id, cohort_sha256)
+    row = _still_there(session, owner_id, model_id, {request.cohort_id: cohort_sha256})
     return ValidationRepository(session).add(row, request.cohort_id, document)
 
 
@@ -182,20 +184,20 @@ def _read(context: Context, owner_id: str, model_id: str, cohort_id: str) -> tup
 
 
 def _read_training(context: Context, owner_id: str, model_id: str) -> list[Cohort]:
-    """Load the cohorts, as far as they are still stored, of a model and of those that it was made from."""
-    digests: dict[str, None] = {}
-    with context.database.session(read_only=True) as session:
-        models, cohorts = ModelRepository(session), CohortRepository(session)
-        following: str | None = model_id
-        while following is not None:
-            row = models.get(owner_id, following)
-            if row.cohort_id is not None:
-                digests[cohorts.get(owner_id, row.cohort_id).sha256] = None
-            following = row.parent_id
+    """Load the cohorts, as far as they are still stored, of a model and of its earlier versions."""
+    digests = dict.fromkeys(_training_digests(context, owner_id, model_id).values())
     return [from_parquet(context.files.get("cohorts", sha256)) for sha256 in digests]
 
 
-def _still_there(session: Session, owner_id: str, model_id: str, cohort_id: str, cohort_sha256: str) -> ModelRow:
-    """Return the model's row; raises NotFoundError or ConflictError if model or cohort were deleted or changed."""
-    CohortRepository(session).lock(owner_id, {cohort_id: cohort_sha256})
+def _training_digests(context: Context, owner_id: str, model_id: str) -> dict[str, str]:
+    """Return the digests, by identifier, of the cohorts that `_read_training` loads."""
+    with context.database.session(read_only=True) as session:
+        models = ModelRepository(session)
+        found = CohortRepository(session).by_id(models.cohort_ids(models.get(owner_id, model_id)))
+    return {cohort_id: found[cohort_id].sha256 for cohort_id in sorted(found)}
+
+
+def _still_there(session: Session, owner_id: str, model_id: str, cohorts: dict[str, str]) -> ModelRow:
+    """Return the model's row; raises NotFoundError or ConflictError if it or a cohort was deleted or changed."""
+    CohortRepository(session).lock(owner_id, cohorts)
     return ModelRepository(session).get(owner_id, model_id)

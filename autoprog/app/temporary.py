@@ -38,6 +38,7 @@ class TemporaryInstallation:
     def restore(self, content: bytes) -> None:
         """Have the database that was archived; nothing may have been written before."""
         self._file.write_bytes(zlib.decompress(content))
+        self.database.create()  # what an earlier version archived lacks the tables added since
 
     def archived(self) -> bytes:
         """Return the database, compressed."""

@@ -205,6 +205,15 @@ class ModelRow(OwnedRow):
     patients_erased: Mapped[int] = mapped_column(default=0, server_default="0")  # of those it was fitted on
 
 
+class ModelCohortRow(Base):
+    """A cohort that a model, or an earlier version of it, was fitted on or updated to."""
+
+    __tablename__ = "model_cohort"
+
+    model_id: Mapped[str] = mapped_column(_ID, ForeignKey("model.id", ondelete="CASCADE"), primary_key=True)
+    cohort_id: Mapped[str] = mapped_column(_ID, primary_key=True, index=True)  # no reference: it outlives the cohort
+
+
 class ModelStatusRow(OwnedRow):
     """A change of a model's status."""
 

@@ -13,6 +13,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
+from api.models.schemas import RecalibrationRequest
+from api.models.service import recalibrate
 from api.patient_erasures import service
 from api.patient_erasures.schemas import PatientErasureRequest
 from autoprog.cohort import from_parquet
@@ -183,6 +185,31 @@ def test_models_without_their_search_are_found(client: TestClient, driver: Drive
     assert derived(erase(client)) == {("model", search["model_id"]): ("kept", False)}
 
 
+def test_updated_models_without_what_they_were_made_from_are_found(client: TestClient, driver: Driver) -> None:
+    cohort, elsewhere = upload(client), {"cohort_id": make_cohort(client)["id"]}
+    search = run_search(client, driver, cohort)
+    version = client.post(f"/v1/models/{search['model_id']}/recalibrations", json=elsewhere).json()["id"]
+    for gone in (f"models/{search['model_id']}", f"searches/{search['id']}"):
+        assert client.delete(f"/v1/{gone}").status_code == 204
+    assert derived(erase(client)) == {("model", version): ("kept", False)}
+    assert client.get(f"/v1/models/{version}").json()["patients_erased"] == 1
+    later = client.post(f"/v1/models/{version}/recalibrations", json=elsewhere).json()
+    assert later["patients_erased"] == 1, "it is made from a fit on the patient, too"
+
+
+def test_a_model_is_not_updated_while_a_patient_is_erased(
+    client: TestClient, driver: Driver, local_app: FastAPI, database: Database, files: Files
+) -> None:
+    model_id = run_search(client, driver, upload(client))["model_id"]
+    request = RecalibrationRequest(cohort_id=make_cohort(client)["id"])
+    with database.session(read_only=True) as session:
+        owner_id = session.scalars(select(ModelRow.owner_id)).one()
+    context = replace(local_app.state.context, files=Racing(files, lambda: erase(client), before="put"))
+    with pytest.raises(ConflictError, match="repeat the request"), database.session() as session:
+        recalibrate(context, session, owner_id, model_id, request)
+    assert [each["id"] for each in client.get("/v1/models").json()["items"]] == [model_id]
+
+
 def test_a_model_that_cannot_be_read_counts_as_keeping_rows(
     client: TestClient, driver: Driver, database: Database
 ) -> None:
@@ -270,17 +297,19 @@ def test_what_was_computed_from_a_cohort_before_it_changed_is_refused(client: Te
 
 
 class Racing(Files):
-    """Files before whose first reading something else happens."""
+    """Files before whose first reading, or writing, something else happens."""
 
-    def __init__(self, files: Files, happens: Callable[[], object]) -> None:
+    def __init__(self, files: Files, happens: Callable[[], object], *, before: str = "get") -> None:
         self.__dict__.update(files.__dict__)
-        self._happens: Callable[[], object] | None = happens
+        self._happening = {before: happens}
 
     def get(self, kind: Kind, sha256: str) -> bytes:
-        happens, self._happens = self._happens, None
-        if happens is not None:
-            happens()
+        self._happening.pop("get", bool)()
         return super().get(kind, sha256)
+
+    def put(self, kind: Kind, content: bytes) -> str:
+        self._happening.pop("put", bool)()
+        return super().put(kind, content)
 
 
 @pytest.mark.parametrize("other", ["erasure", "deletion"])

@@ -118,3 +118,12 @@ def test_a_validation_with_the_training_cohort_says_so_also_of_a_later_version(
     found = client.post(f"/v1/models/{model_id}/validations", json={"cohort_id": other}).json()
     assert found["is_training_cohort"] is False
     assert found["training_share"] < 0.1
+
+
+def test_a_version_knows_its_training_cohort_when_the_earlier_one_is_deleted(client: TestClient, model_id: str) -> None:
+    trained_on = client.get(f"/v1/models/{model_id}").json()["cohort_id"]
+    asked = {"cohort_id": cohort_of(client, trestbps="121"), "method": "intercept"}
+    version = client.post(f"/v1/models/{model_id}/recalibrations", json=asked).json()["id"]
+    assert client.delete(f"/v1/models/{model_id}").status_code == 204
+    found = client.post(f"/v1/models/{version}/validations", json={"cohort_id": trained_on}).json()
+    assert (found["is_training_cohort"], found["training_share"]) == (True, 1)

@@ -1,4 +1,4 @@
-"""A temporary installation is removed whoever still writes in it."""
+"""A temporary installation: the database that it takes over, and its removal whoever still writes in it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from autoprog.app.temporary import TemporaryInstallation
+from autoprog.storage.tables import Base, ModelCohortRow
 
 
 def test_folder_that_is_still_written_to_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +34,16 @@ def test_folder_that_is_still_written_to_is_removed(tmp_path: Path, monkeypatch:
     thread.join(10)
     assert written
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_added_since_a_search_was_archived_are_made() -> None:
+    earlier, later = TemporaryInstallation(), TemporaryInstallation()
+    earlier.database.create()
+    with earlier.database.session() as session:
+        session.execute(text(f"DROP TABLE {ModelCohortRow.__tablename__}"))
+    later.restore(earlier.archived())
+    with later.database.session(read_only=True) as session:
+        tables = set(session.scalars(text("SELECT name FROM sqlite_master WHERE type = 'table'")))
+    assert tables == set(Base.metadata.tables)
+    for installation in (earlier, later):
+        installation.remove()

@@ -29,6 +29,8 @@ from autoprog.storage.tables import (
     CohortStatisticsRow,
     DiagnosisModelRow,
     EvaluationRow,
+    ModelCohortRow,
+    ModelRow,
     OwnerRow,
     SearchRow,
     StoredFileRow,
@@ -292,6 +294,35 @@ def test_files_that_were_stored_before_there_was_a_record_are_entered(empty_data
             ("cohorts", SHA256), ("diagnosis_models", "a" * 64), ("diagnosis_trees", "c" * 64)
         ]  # fmt: skip
         assert all(abs(row.put_at - database_now(session)) < timedelta(hours=1) for row in entered)
+    empty_database.migrate("base")
+
+
+def test_cohorts_of_models_are_entered_as_far_as_they_are_known(empty_database: Database) -> None:
+    empty_database.migrate("0025")
+    with empty_database.session() as session:
+        owner_id = add_earlier_owner(session)
+        a, b, c = (add_earlier_cohort(session, owner_id) for _ in range(3))
+        search = add_earlier(
+            session, SearchRow, owner_id=owner_id, cohort_id=a, settings={}, status="succeeded", token=1, losses=0,
+            spent_s=0.0, warnings=[], inherited_batches=0,
+        )  # fmt: skip
+
+        def add(version: int, cohort_id: str | None, parent_id: str | None, search_id: str | None = None) -> str:
+            made = {"owner_id": owner_id, "version": version, "sha256": SHA256, "document": {}}
+            return add_earlier(session, ModelRow, **made, cohort_id=cohort_id, parent_id=parent_id, search_id=search_id)
+
+        first = add(1, a, None, search)
+        second = add(2, b, first, search)
+        third = add(3, c, second, search)
+        parentless = add(2, b, None, search)
+        orphan = add(2, b, None)
+        of_orphan = add(3, c, orphan)
+        add(1, None, None)
+    empty_database.migrate()
+    with empty_database.session(read_only=True) as session:
+        known = [(row.model_id, row.cohort_id) for row in session.scalars(select(ModelCohortRow))]
+    expected = {first: [a], second: [a, b], third: [a, b, c], parentless: [a, b], orphan: [b], of_orphan: [b, c]}
+    assert sorted(known) == sorted((model, cohort) for model, cohorts in expected.items() for cohort in cohorts)
     empty_database.migrate("base")
 
 

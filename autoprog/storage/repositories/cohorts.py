@@ -16,6 +16,7 @@ from autoprog.storage.repositories._owned import OwnedRepository, erase, forget_
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
 from autoprog.storage.repositories.diagnosis import list_files
 from autoprog.storage.repositories.jobs import JobRepository
+from autoprog.storage.repositories.models import ModelRepository
 from autoprog.storage.repositories.test_selection import delete_jobs_of_searches, delete_problem
 from autoprog.storage.tables import (
     CohortRow,
@@ -111,8 +112,8 @@ class CohortRepository(OwnedRepository[CohortRow]):
         cohort_id : str
             The cohort.
         models : {"keep", "delete"}
-            Whether to keep, without search and cohort, what was fitted on it: prognostic models, models of a
-            diagnosis, problems of test selection.
+            Whether to keep, without search and cohort, what was fitted on it: prognostic models and those updated from
+            them, models of a diagnosis, problems of test selection.
 
         Returns
         -------
@@ -130,9 +131,9 @@ class CohortRepository(OwnedRepository[CohortRow]):
         self._refuse_running(cohort_id)
         files = _list_files(cohort)
         if models == "delete":
-            made_of_it = select(ModelRow.sha256).where(ModelRow.cohort_id == cohort_id).with_for_update()
-            files += [StoredFile("models", sha256) for sha256 in self._session.scalars(made_of_it)]
-            erase(self._session, ModelRow, ModelRow.cohort_id == cohort_id)
+            derived = ModelRepository(self._session).derived(owner_id, [cohort_id], lock=True)
+            files += [StoredFile("models", model.sha256) for model in derived]
+            erase(self._session, ModelRow, ModelRow.id.in_([model.id for model in derived]))
             files += self._delete_diagnosis_models(cohort_id)
             files += self._delete_selection_problems(cohort_id)
         else:

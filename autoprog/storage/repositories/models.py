@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, erase, get_owned
-from autoprog.storage.tables import CohortRow, ModelRow, ModelStatusRow, SearchRow, ValidationRow
+from autoprog.storage.tables import CohortRow, ModelCohortRow, ModelRow, ModelStatusRow, SearchRow, ValidationRow
 
 
 class ModelRepository(OwnedRepository[ModelRow]):
@@ -31,9 +31,7 @@ class ModelRepository(OwnedRepository[ModelRow]):
             document=dict(document),
             created_at=database_now(self._session),
         )
-        self._session.add(row)
-        self._session.flush()
-        return row
+        return self._insert(row, {search.cohort_id})
 
     def add_version(self, parent: ModelRow, *, sha256: str, cohort_id: str, document: Mapping[str, Any]) -> ModelRow:
         """Store a model made from another one, with its owner and search; its file is stored."""
@@ -46,11 +44,31 @@ class ModelRepository(OwnedRepository[ModelRow]):
             parent_id=parent.id,
             sha256=sha256,
             document=dict(document),
+            patients_erased=parent.patients_erased,
             created_at=database_now(self._session),
         )
+        return self._insert(row, self.cohort_ids(parent) | {cohort_id})
+
+    def _insert(self, row: ModelRow, cohort_ids: Collection[str]) -> ModelRow:
         self._session.add(row)
         self._session.flush()
+        self._session.add_all(ModelCohortRow(model_id=row.id, cohort_id=each) for each in cohort_ids)
+        self._session.flush()
         return row
+
+    def cohort_ids(self, model: ModelRow) -> set[str]:
+        """Identify the cohorts, deleted ones too, that a model or an earlier version was fitted on or updated to."""
+        recorded = self._session.scalars(select(ModelCohortRow.cohort_id).where(ModelCohortRow.model_id == model.id))
+        return {*recorded, *([] if model.cohort_id is None else [model.cohort_id])}
+
+    def derived(self, owner_id: str, cohort_ids: Collection[str], *, lock: bool = False) -> Sequence[ModelRow]:
+        """List the models that were fitted on some cohorts or updated to them, or whose earlier versions were."""
+        recorded = select(ModelCohortRow.model_id).where(ModelCohortRow.cohort_id.in_(cohort_ids))
+        searches = select(SearchRow.id).where(SearchRow.cohort_id.in_(cohort_ids))
+        # Processes of an earlier version, which go on while the tables are migrated, record no cohorts.
+        found = or_(ModelRow.id.in_(recorded), ModelRow.cohort_id.in_(cohort_ids), ModelRow.search_id.in_(searches))
+        query = select(ModelRow).where(ModelRow.owner_id == owner_id, found).order_by(ModelRow.id)
+        return self._session.scalars(query.with_for_update() if lock else query).all()
 
     def find(
         self, owner_id: str, text: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None

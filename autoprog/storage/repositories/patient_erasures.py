@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import select
 
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.repositories._owned import OwnedRepository
+from autoprog.storage.repositories.models import ModelRepository
 from autoprog.storage.tables import DiagnosisModelRow, ModelRow, PatientErasureRow, SearchRow, ValidationRow
 from autoprog.storage.test_selection_tables import SelectionProblemRow
 
@@ -57,7 +58,7 @@ class PatientErasureRepository(OwnedRepository[PatientErasureRow]):
         ).all()
         return Derived(
             searches,
-            self._models(owner_id, cohort_ids, searches),
+            ModelRepository(self._session).derived(owner_id, cohort_ids),
             self._session.scalars(
                 select(DiagnosisModelRow)
                 .where(DiagnosisModelRow.owner_id == owner_id, DiagnosisModelRow.cohort_id.in_(cohort_ids))
@@ -74,15 +75,3 @@ class PatientErasureRepository(OwnedRepository[PatientErasureRow]):
                 .order_by(ValidationRow.id)
             ).all(),
         )
-
-    def _models(self, owner_id: str, cohort_ids: Collection[str], searches: Collection[str]) -> list[ModelRow]:
-        """Models fitted or updated on the cohorts, and all versions made from them."""
-        found: dict[str, ModelRow] = {}
-        condition = or_(ModelRow.cohort_id.in_(cohort_ids), ModelRow.search_id.in_(searches))
-        while True:
-            rows = self._session.scalars(select(ModelRow).where(ModelRow.owner_id == owner_id, condition)).all()
-            new = [row for row in rows if row.id not in found]
-            if not new:
-                return sorted(found.values(), key=lambda row: row.id)
-            found |= {row.id: row for row in new}
-            condition = ModelRow.parent_id.in_([row.id for row in new])

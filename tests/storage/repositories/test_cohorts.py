@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from autoprog.errors import ConflictError, NotFoundError
 from autoprog.jobs import JobKind
@@ -16,7 +16,7 @@ from autoprog.storage.repositories import (
 )
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import remove_unreferenced
-from autoprog.storage.tables import Base, EvaluationRow, JobRow, JobStatus, ModelRow, SearchRow
+from autoprog.storage.tables import Base, EvaluationRow, JobRow, JobStatus, ModelCohortRow, ModelRow, SearchRow
 from autoprog.storage.test_selection_tables import SelectionProblemRow
 from tests.storage.support import PATIENTS, SHA256, add_cohort, add_owner, add_search, make_evaluation, make_result
 
@@ -99,6 +99,56 @@ def test_models_of_a_deleted_search_go_with_the_cohort_too(
     with database.session() as session:
         SearchRepository(session).delete(cohort_ids[0], session.scalars(select(SearchRow.id)).one())
         assert len(CohortRepository(session).delete(*cohort_ids, models="delete")) == 2
+        assert session.scalars(select(ModelRow)).all() == []
+
+
+@pytest.mark.parametrize("is_parentless", [False, True])
+def test_models_updated_from_those_of_a_cohort_go_with_it(
+    database: Database, files: Files, cohort_ids: tuple[str, str], *, is_parentless: bool
+) -> None:
+    owner_id, cohort_id = cohort_ids
+    run_search(database, files)
+    with database.session() as session:
+        other, models = add_cohort(session, owner_id), ModelRepository(session)
+        model = session.scalars(select(ModelRow)).one()
+        models.add_version(model, sha256="b" * 64, cohort_id=other.id, document={})
+    if is_parentless:
+        with database.session() as session:
+            ModelRepository(session).delete(owner_id, model.id)
+            SearchRepository(session).delete(owner_id, session.scalars(select(SearchRow.id)).one())
+    with database.session() as session:
+        freed = CohortRepository(session).delete(owner_id, cohort_id, models="delete")
+        assert StoredFile("models", "b" * 64) in freed
+        assert session.scalars(select(ModelRow)).all() == []
+
+
+def test_models_that_others_were_updated_from_stay_with_their_cohort(
+    database: Database, files: Files, cohort_ids: tuple[str, str]
+) -> None:
+    run_search(database, files)
+    with database.session() as session:
+        other, third = (add_cohort(session, cohort_ids[0]) for _ in range(2))
+        models = ModelRepository(session)
+        model = session.scalars(select(ModelRow)).one()
+        version = models.add_version(model, sha256="b" * 64, cohort_id=other.id, document={})
+        models.add_version(version, sha256="c" * 64, cohort_id=third.id, document={})
+    with database.session() as session:
+        CohortRepository(session).delete(cohort_ids[0], other.id, models="delete")
+        assert session.scalars(select(ModelRow.id)).all() == [model.id]
+
+
+def test_models_that_an_earlier_version_stored_go_with_their_cohort(
+    database: Database, files: Files, cohort_ids: tuple[str, str]
+) -> None:
+    """As its processes do while the tables are migrated: they record no cohorts of a model."""
+    run_search(database, files)
+    with database.session() as session:
+        other = add_cohort(session, cohort_ids[0])
+        model = session.scalars(select(ModelRow)).one()
+        ModelRepository(session).add_version(model, sha256="b" * 64, cohort_id=other.id, document={})
+        session.execute(delete(ModelCohortRow))
+    with database.session() as session:
+        CohortRepository(session).delete(*cohort_ids, models="delete")
         assert session.scalars(select(ModelRow)).all() == []
 
 
