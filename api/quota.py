@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from sqlalchemy.orm import Session
+from collections.abc import Mapping
 
 from api.dependencies import Context
 from api.problems import QueueFullError
-from autoprog.storage.stored_files import count_bytes
+from autoprog.storage.files import Files, Kind, StoredFile
+from autoprog.storage.stored_files import count_bytes, list_files
 
 _MEGABYTE = 1_000_000
 _RETRY_S = 3_600
 
 
-def check_quota(context: Context, session: Session, owner_id: str) -> None:
-    """Raise QueueFullError if the files of an owner exceed the quota, those just stored included."""
+def check_quota(context: Context, owner_id: str, contents: Mapping[Kind, bytes]) -> None:
+    """Raise QueueFullError if an owner's files and these, which are not stored yet, would exceed the quota."""
     limit_mb = context.settings.storage_mb
-    if limit_mb is not None and (used := count_bytes(session, owner_id)) > limit_mb * _MEGABYTE:
+    if limit_mb is None:
+        return
+    added = {StoredFile(kind, Files.digest(content)): len(content) for kind, content in contents.items()}
+    # Read separately: to store files must be the first that the writing transaction does.
+    with context.database.session(read_only=True) as session:
+        new = added.keys() - set(list_files(session, owner_id))
+        used = count_bytes(session, owner_id) + sum(added[file] for file in new)
+    if used > limit_mb * _MEGABYTE:
         raise QueueFullError(
             f"with this there would be {used / _MEGABYTE:,.1f} MB of your files, and {limit_mb:,} MB are allowed: "
             "delete cohorts or models that you no longer need",

@@ -97,8 +97,9 @@ def store_cohort(
     contents: dict[Kind, bytes] = {"cohorts": to_parquet(intake.cohort)}
     if intake.identifiers is not None:
         contents["identifiers"] = intake.identifiers.to_bytes()
+    check_quota(context, owner_id, contents)
     stored = store_files(context.database, context.files, session, contents)
-    row = CohortRepository(session).add(
+    return CohortRepository(session).add(
         owner_id,
         name=intake.cohort.name,
         sha256=stored["cohorts"],
@@ -107,8 +108,6 @@ def store_cohort(
         spec=spec.model_dump(mode="json"),
         document=cohort_body(intake, stored["cohorts"]).model_dump(mode="json"),
     )
-    check_quota(context, session, owner_id)
-    return row
 
 
 def cohort_body(intake: CohortReadResult, sha256: str) -> CohortBody:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from fastapi.testclient import TestClient
+from sqlalchemy import update
 
 from api.app import create_app
 from autoprog.settings import Settings
@@ -11,8 +14,11 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.stored_files import count_bytes
+from autoprog.storage.tables import StoredFileRow
 from tests.api.diagnosing import toy
 from tests.api.searching import SPEC, multipart
+
+NOISE_SPEC = {**SPEC, "features": {}, "outcome": {"column": "outcome", "positive": 1}}
 
 
 def noise(seed: int) -> bytes:
@@ -30,10 +36,13 @@ def client_of(app_database: Database, files: Files, owner: str) -> TestClient:
     return TestClient(app, base_url="https://example.org", headers={"Authorization": f"Bearer {key}"})
 
 
+def stored(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
 def test_an_owner_above_the_quota_must_make_room(database: Database, files: Files) -> None:
     ada, bob = (client_of(database, files, owner) for owner in ("ada", "bob"))
-    spec = {**SPEC, "features": {}, "outcome": {"column": "outcome", "positive": 1}}
-    answers = [ada.post("/v1/cohorts", files=multipart(spec, noise(seed))) for seed in range(3)]
+    answers = [ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(seed))) for seed in range(3)]
     codes = [answer.status_code for answer in answers]
     assert codes[0] == 201, answers[0].text
     assert codes[-1] == 429
@@ -43,11 +52,26 @@ def test_an_owner_above_the_quota_must_make_room(database: Database, files: File
     assert int(refused.headers["Retry-After"]) >= 3600
     assert len(ada.get("/v1/cohorts").json()["items"]) == codes.count(201)
     assert ada.get("/v1/models").status_code == 200
-    assert bob.post("/v1/cohorts", files=multipart(spec, noise(0))).status_code == 201, "the same file, twice"
+    assert bob.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(0))).status_code == 201, "the same file, twice"
     for cohort in ada.get("/v1/cohorts").json()["items"]:
         assert ada.delete(f"/v1/cohorts/{cohort['id']}").status_code == 204
     assert ada.post("/v1/diagnosis/models", json=toy()).status_code == 201
-    assert ada.post("/v1/cohorts", files=multipart(spec, noise(3))).status_code == 201
+    assert ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(3))).status_code == 201
     with database.session() as session:
         owner = KeyRepository(session).ensure_owner("ada")
         assert 100_000 < count_bytes(session, owner.id) < 1_000_000
+
+
+def test_nothing_of_a_refused_upload_is_stored(database: Database, files: Files, tmp_path: Path) -> None:
+    ada = client_of(database, files, "ada")
+    assert ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(0))).status_code == 201
+    with database.session() as session:
+        session.execute(update(StoredFileRow).values(n_bytes=1_000_000))
+    before = stored(tmp_path / "files")
+    for answer in (
+        ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(1))),
+        ada.post("/v1/diagnosis/models", json=toy()),
+    ):
+        assert answer.status_code == 429, answer.text
+    assert stored(tmp_path / "files") == before
+    assert ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(0))).status_code == 201, "stored already"

@@ -95,10 +95,11 @@ def keep_model(
     if not model.is_noisy and model.n_cells <= MAX_CELLS_AT_ONCE:
         grown = grow_tree(model)
         contents["diagnosis_trees"], report = tree_to_bytes(grown), asdict(tree_report(grown))
+    check_quota(context, owner_id, contents)
     stored = store_files(context.database, context.files, session, contents)
     if cohort is not None:
         CohortRepository(session).lock(owner_id, {cohort.id: cohort.sha256})
-    row = DiagnosisModelRepository(session).add(
+    return DiagnosisModelRepository(session).add(
         owner_id,
         name=choices.name,
         sha256=stored["diagnosis_models"],
@@ -106,8 +107,6 @@ def keep_model(
         cohort_id=None if cohort is None else cohort.id,
         tree=None if report is None else (stored["diagnosis_trees"], report),
     )
-    check_quota(context, session, owner_id)
-    return row
 
 
 def _make_body(model: DiagnosisModel) -> dict[str, Any]:
