@@ -81,8 +81,12 @@ def _enter(session: Session, command: str, resource: str) -> None:
     """Append a command to the audit trail, in the same transaction."""
     from autoprog.storage.repositories import AuditEvent, AuditRepository
 
-    address = f"{getpass.getuser()}@{socket.gethostname()}"[:100]
-    AuditRepository(session).append([AuditEvent(command, resource, address, "done")])
+    AuditRepository(session).append([AuditEvent(command, resource, _address(), "done")])
+
+
+def _address() -> str:
+    """Return the system's user and machine, for the audit trail."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"[:100]
 
 
 @keys.command("list")
@@ -173,9 +177,7 @@ def owners_delete(
     service = Service(settings)
     prepare_database(lambda: service.database, settings)
     with closing(service):
-        erased = erase_owner(service.database, service.files, name)
-        with service.database.session() as session:
-            _enter(session, "owners delete", erased.owner_id)
+        erased = erase_owner(service.database, service.files, name, _address())
     files = {"files_removed": erased.removed, "files_of_others_too": erased.kept}
     listed = {name: ["/".join(file) for file in found] for name, found in files.items()}
     print(json.dumps({"owner": name, "owner_id": erased.owner_id, "rows": erased.rows, **listed}, indent=2))

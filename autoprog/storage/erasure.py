@@ -13,7 +13,7 @@ from autoprog.errors import ConflictError, NotFoundError
 from autoprog.storage import test_selection_tables  # noqa: F401  (registers its tables)
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files, StoredFile
-from autoprog.storage.repositories import CohortRepository
+from autoprog.storage.repositories import AuditEvent, AuditRepository, CohortRepository
 from autoprog.storage.repositories._owned import erase
 from autoprog.storage.stored_files import list_files, remove_unreferenced
 from autoprog.storage.tables import Base, CohortRow, DiagnosisSessionRow, OwnerRow
@@ -43,8 +43,8 @@ class Erasure:
     kept: tuple[StoredFile, ...]
 
 
-def erase_owner(database: Database, files: Files, name: str) -> Erasure:
-    """Delete an owner with her keys, cohorts, searches, models and all else.
+def erase_owner(database: Database, files: Files, name: str, address: str) -> Erasure:
+    """Delete an owner with her keys, cohorts, searches, models and all else, and record it in the audit trail.
 
     Parameters
     ----------
@@ -54,6 +54,8 @@ def erase_owner(database: Database, files: Files, name: str) -> Erasure:
         Its files.
     name : str
         The owner's name.
+    address : str
+        Who deletes, for the audit trail.
 
     Returns
     -------
@@ -66,6 +68,8 @@ def erase_owner(database: Database, files: Files, name: str) -> Erasure:
     ------
     NotFoundError
         If there is no such owner.
+    OSError
+        If a file cannot be removed; the owner is gone and the deletion recorded. `sweep` removes the files left over.
     """
     with database.session() as session:
         owner = session.scalars(select(OwnerRow).where(OwnerRow.name == name).with_for_update()).one_or_none()
@@ -74,6 +78,7 @@ def erase_owner(database: Database, files: Files, name: str) -> Erasure:
             raise NotFoundError(msg)
         owner_id, rows, freed = owner.id, _count(session, owner.id), list_files(session, owner.id)
         session.execute(delete(OwnerRow).where(OwnerRow.id == owner_id))
+        AuditRepository(session).append([AuditEvent("owners delete", owner_id, address, "done")])
     remove_unreferenced(database, files, freed)
     left = {file: files.has(file) for file in freed}
     removed, kept = (tuple(file for file in freed if left[file] is there) for there in (False, True))

@@ -21,6 +21,14 @@ from tests.api.searching import SMALL, SMALL_SPEC, Driver, make_cohort, make_sea
 from tests.api.selecting import make_problem, open_round
 
 ALL = ("read", "write", "predict", "approve")
+ADDRESS = "root@server"
+
+
+class Stuck(Files):
+    """Files that cannot be removed."""
+
+    def delete(self, file: StoredFile, *, unfinished: bool = False) -> None:
+        raise PermissionError(file.sha256)
 
 
 def use(client: TestClient, driver: Driver) -> dict[str, str]:
@@ -59,7 +67,7 @@ def test_nothing_of_an_erased_owner_is_left_and_nothing_of_others_is_touched(
     before = {name: bob.get(path).json() for name, path in his.items()}
     with database.session(read_only=True) as session:
         owner_id = session.scalars(select(OwnerRow.id).where(OwnerRow.name == "ada")).one()
-    erased = erase_owner(database, files, "ada")
+    erased = erase_owner(database, files, "ada", ADDRESS)
     assert erased.owner_id == owner_id
     assert {"cohort", "search", "model", "model_status", "validation", "api_key", "diagnosis_session",
             "test_selection_round"} <= set(erased.rows)  # fmt: skip
@@ -75,10 +83,25 @@ def test_nothing_of_an_erased_owner_is_left_and_nothing_of_others_is_touched(
     assert "cohorts" in {file.kind for file in erased.kept}, "both have uploaded the same file"
     assert all(files.has(file) for file in erased.kept)
     with pytest.raises(NotFoundError):
-        erase_owner(database, files, "ada")
-    last = erase_owner(database, files, "bob")
+        erase_owner(database, files, "ada", ADDRESS)
+    last = erase_owner(database, files, "bob", ADDRESS)
     assert last.kept == ()
     assert {file.sha256 for file in erased.kept} <= {file.sha256 for file in last.removed}
+
+
+def test_the_deletion_of_an_owner_is_recorded_though_a_file_cannot_be_removed(
+    database: Database, client_of: MakeClient, tmp_path: Path
+) -> None:
+    make_cohort(client_of("ada", *ALL))
+    with database.session(read_only=True) as session:
+        owner_id = session.scalars(select(OwnerRow.id).where(OwnerRow.name == "ada")).one()
+        end = AuditRepository(session).end().sequence
+    with pytest.raises(PermissionError):
+        erase_owner(database, Stuck(str(tmp_path / "files")), "ada", ADDRESS)
+    with database.session(read_only=True) as session:
+        assert session.scalars(select(OwnerRow)).all() == []
+        events = [(event.action, event.resource, event.address) for event in AuditRepository(session).after(end)]
+    assert ("owners delete", owner_id, ADDRESS) in events
 
 
 def test_what_is_too_old_goes_and_models_stay(
@@ -118,10 +141,6 @@ def test_a_cohort_whose_search_runs_stays(database: Database, files: Files, clie
 def test_a_file_that_cannot_be_removed_keeps_no_other_cohort_from_erasure(
     database: Database, files: Files, client_of: MakeClient, tmp_path: Path
 ) -> None:
-    class Stuck(Files):
-        def delete(self, file: StoredFile, *, unfinished: bool = False) -> None:
-            raise PermissionError(file.sha256)
-
     ada = client_of("ada", *ALL)
     make_cohort(ada)
     assert ada.post("/v1/cohorts", files=multipart(SMALL_SPEC, table(*SMALL))).status_code == 201
