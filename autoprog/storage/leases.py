@@ -3,10 +3,9 @@
 A claim leases a row for some seconds, which heartbeats extend, and raises its fencing token. Each write locks the row
 under the writer's token: a runner that was wrongly taken for dead finds a greater token and stops.
 
-Seconds of a search's budget that a runner was heard to work.
-
-They are counted from one sign of life to the next by the database's clock, and at most for the length of the lease:
-neither time without a runner nor a clock that is set forward counts.
+`begin` and `count` add up the seconds that a search has spent of its budget. They count from one sign of life of its
+runner to the next by the database's clock, and at most the length of the lease: neither time without a runner nor a
+clock that is set forward counts.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ Leased = TypeVar("Leased", SearchRow, JobRow)
 # Searches and jobs spell these two alike.
 _QUEUED, _RUNNING = SearchStatus.QUEUED.value, SearchStatus.RUNNING.value
 _PUT_BACK_S = 60.0  # more than the leases of different runners differ
+_START_S = 60.0  # limit of the engine's start, which counts: from the command that starts a search to its first claim
 
 
 class Hold(NamedTuple):
@@ -138,9 +138,6 @@ def _held(session: Session, query: Select[Leased], table: type[Leased], row_id: 
         msg = f"{table.__tablename__} {row_id} is not held under token {token} any longer"
         raise LeaseLostError(msg)
     return row
-
-
-_START_S = 60.0  # maximum, for the engine's start: from the command that starts a search to its first claim
 
 
 def begin(search: SearchRow, lease_s: float) -> None:

@@ -37,21 +37,45 @@ _ABANDONED = timedelta(hours=1)
 
 
 def store_file(database: Database, files: Files, session: Session, kind: Kind, content: bytes) -> str:
-    """Store one file as `store_files` does, and return its SHA-256."""
+    """Store one file as `store_all` does, and return its SHA-256."""
     return store_files(database, files, session, {kind: content})[kind]
 
 
 def store_files(database: Database, files: Files, session: Session, contents: Mapping[Kind, bytes]) -> dict[Kind, str]:
-    """Store files, and lock them, for rows of the session's transaction; return their SHA-256."""
+    """Store one file of each kind as `store_all` does, and return their SHA-256."""
     return {file.kind: file.sha256 for file in store_all(database, files, session, contents.items())}
 
 
 def store_all(
     database: Database, files: Files, session: Session, contents: Iterable[tuple[Kind, bytes]]
 ) -> list[StoredFile]:
-    """Store any number of files as `store_files` does; return them in the same order."""
-    # Call this before all else in the transaction: SQLite has one writer, and waiting for a file while holding other
-    # locks can deadlock.
+    """Store files, and keep others from removing them until the session's transaction ends.
+
+    A row of each file is committed before the file is written, so that `sweep` finds the file if this process dies. The
+    session then locks the row. A file that was removed before the lock is written again.
+
+    Parameters
+    ----------
+    database : Database
+        The database.
+    files : Files
+        Its files.
+    session : Session
+        The transaction whose rows will refer to the files. It must have done nothing yet: SQLite has one writer, and
+        whoever waits for a file while holding other locks can cause a deadlock.
+    contents : iterable of (Kind, bytes)
+        The files; the same one may come twice.
+
+    Returns
+    -------
+    list of StoredFile
+        The files, in the same order.
+
+    Raises
+    ------
+    StorageFullError
+        If the disk is full.
+    """
     given = [(StoredFile(kind, Files.digest(content)), content) for kind, content in contents]
     stored = dict(sorted(given))
     with database.session() as recording:
@@ -61,7 +85,7 @@ def store_all(
         files.put(file.kind, content)
     for file, content in stored.items():
         _lock(session, file)
-        if not files.has(file):  # removed just before the row was locked
+        if not files.has(file):
             files.put(file.kind, content)
         session.execute(update(StoredFileRow).where(_is(file)).values(n_bytes=len(content)))
     return [file for file, _ in given]
