@@ -3,9 +3,9 @@
     python -m tests.drills.restore [--postgres URL]
 
 URL names a server on which databases are made and dropped; without one SQLite is used. Clients upload cohorts while
-database and files are copied, in this order. The restored installation must hold what was acknowledged before the copy
-began, every file that it refers to with its digest, the audit trail up to then, and a model that predicts the same
-bits.
+files, database and files again are copied, and a patient is erased from all cohorts before the second copy of the
+files. The restored installation must hold what was acknowledged before the copy began, every file that it refers to
+with its digest, the audit trail up to then, and a model that predicts the same bits; the patient is erased again.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from tests.drills.cluster import Cluster
 from tests.drills.faults import own_database, wait_for_end
 
 _FEWEST = 10
+_PATIENT = "7"
 
 
 @contextmanager
@@ -64,8 +65,9 @@ def uploading(cluster: Cluster) -> Iterator[dict[str, dict[str, Any]]]:
 
 
 def back_up(cluster: Cluster, place: Path) -> None:
-    """Copy the database, then the files."""
+    """Copy the files, the database, and the files again; erase a patient before the last."""
     place.mkdir()
+    _copy_files(cluster, place)
     if cluster.direct_url is None:
         with (
             closing(sqlite3.connect(cluster.folder / "data" / "autoprog.db")) as source,
@@ -74,7 +76,19 @@ def back_up(cluster: Cluster, place: Path) -> None:
             source.backup(copy)
     else:
         _run("pg_dump", "--format=custom", f"--file={place / 'dump'}", _libpq(cluster.direct_url))
-    shutil.copytree(cluster.folder / "data" / "files", place / "files", ignore=shutil.ignore_patterns(".*"))
+    _erase_patient(cluster)
+    _copy_files(cluster, place)
+
+
+def _copy_files(cluster: Cluster, place: Path) -> None:
+    hidden = shutil.ignore_patterns(".*")
+    shutil.copytree(cluster.folder / "data" / "files", place / "files", ignore=hidden, dirs_exist_ok=True)
+
+
+def _erase_patient(cluster: Cluster) -> int:
+    """Erase a patient; the number of cohorts that had the patient."""
+    erased = cluster.client.post("/v1/patient-erasures", json={"identifier": _PATIENT}).raise_for_status().json()
+    return len(erased["cohorts"])
 
 
 def restore(place: Path, folder: Path, postgres: str | None) -> None:
@@ -123,6 +137,9 @@ def drill(folder: Path, server: str | None, *, with_model: bool = True) -> dict[
             wrong.append("the model predicts otherwise")
         again.command("audit", "verify", "--expect", end)
         n_files, damaged = _check_files(again)
+        n_erased = _erase_patient(again)
+        if n_erased < len(expected):
+            wrong.append(f"the patient is erased from {n_erased} cohorts alone")
     return {
         "acknowledged before": len(expected),
         "uploaded during the copy": len(acknowledged) - len(expected),
