@@ -58,8 +58,9 @@ class ModelRepository(OwnedRepository[ModelRow]):
 
     def cohort_ids(self, model: ModelRow) -> set[str]:
         """Identify the cohorts, deleted ones too, that a model or an earlier version was fitted on or updated to."""
-        recorded = self._session.scalars(select(ModelCohortRow.cohort_id).where(ModelCohortRow.model_id == model.id))
-        return {*recorded, *([] if model.cohort_id is None else [model.cohort_id])}
+        query = select(ModelCohortRow.cohort_id).where(ModelCohortRow.model_id == model.id)
+        recorded = set(self._session.scalars(query))
+        return recorded if model.cohort_id is None else recorded | {model.cohort_id}
 
     def derived(self, owner_id: str, cohort_ids: Collection[str], *, lock: bool = False) -> Sequence[ModelRow]:
         """List the models that were fitted on some cohorts or updated to them, or whose earlier versions were."""
