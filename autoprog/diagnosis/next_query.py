@@ -44,6 +44,7 @@ class NextQuery:
     name: str
     gain: float  # expected information on the target, bits in [0, 1]; 0 where only several answers together inform
     order: Order | None = None  # the test to order for it; None if a performed test reveals it, or no test does
+    test: str | None = None  # name of the test that reveals it, ordered or performed
 
 
 class Remembered:

@@ -10,11 +10,12 @@ A_t        the answers to Q_t
 I(Y; A)    expected information of answers on the target, bits
 =========  ==========================================================================================
 
-A test is performed once a query that it reveals is answered and no performed test revealed that query; of several such
-tests it is the cheapest. The other queries of a performed test cost nothing, nor do those of a test without a price. As
-long as free queries together inform on the target, the most informative of them is asked; its test is ordered unless it
-is performed. Otherwise the test with the largest I(Y; A_t) / p_t is ordered, and its most informative query asked. A
-query that no test reveals counts as a test of its own, at its cost in the model.
+An answer to the query asked names the test that was ordered for it, which is then performed. Any other answer may name
+a test; otherwise it takes the cheapest that reveals the query, unless a performed test does. The other queries of a
+performed test cost nothing, nor do those of a test without a price. As long as free queries together inform on the
+target, the most informative of them is asked; its test is ordered unless it is performed. Otherwise the test with the
+largest I(Y; A_t) / p_t is ordered, and its most informative query asked. A query that no test reveals counts as a test
+of its own, at its cost in the model.
 Where no test informs on the target, as with exclusive or, the objects take the targets' place. The model's algorithm
 plays no part.
 
@@ -29,14 +30,14 @@ Golovin & Krause 2011, JAIR 42:427 (gain per cost); `autoprog.diagnosis.scores` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
 from autoprog.catalogue import DiagnosticTest, Prices
-from autoprog.diagnosis.batch import MAX_BATCH, single_information
+from autoprog.diagnosis.batch import MAX_BATCH, Batch, single_information
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.next_query import NextQuery, Order, Remembered
 from autoprog.diagnosis.noise import likelihood
@@ -95,12 +96,19 @@ class OrderedQueries:
         """Clear the cache."""
         self._remembered.clear()
 
-    def performed(self, answered: Iterable[int]) -> tuple[int, ...]:
-        """Indices of the tests that these answers (queries, in order) took, in order."""
+    def reveals(self, test: str, query: int) -> bool:
+        """Whether the ordering has a test of this name that reveals a query."""
+        return any(self._orders[t].test.name == test for t in self._tests_of.get(query, ()))
+
+    def performed(self, answered: Iterable[tuple[int, str | None]]) -> tuple[int, ...]:
+        """Indices of the tests that these answers (query, and name of its test if known) took, in order."""
         done: dict[int, None] = {}
-        for query in answered:
+        for query, name in answered:
             tests = self._tests_of.get(query, [])
-            if tests and done.keys().isdisjoint(tests):
+            named = [t for t in tests if self._orders[t].test.name == name]
+            if named:
+                done[named[0]] = None
+            elif tests and done.keys().isdisjoint(tests):
                 done[tests[0]] = None
         return tuple(done)
 
@@ -123,6 +131,26 @@ class OrderedQueries:
             costs[query] = 0.0 if free else self._orders[tests[0]].price
         return costs
 
+    def with_tests(self, batch: Batch, performed: tuple[int, ...]) -> Batch:
+        """Name the tests of a batch's queries; the first query has its own, which counts as performed."""
+        queries = list(batch.queries[:1])
+        for query in batch.queries[1:]:
+            test = self._cheapest(query.query, performed)
+            queries.append(self._with_test(query, test, performed))
+            performed = performed if test is None else (*performed, test)
+        return replace(batch, queries=tuple(queries))
+
+    def _cheapest(self, query: int, performed: Sequence[int]) -> int | None:
+        """The test that reveals a query for the least money: a performed one if there is one; None if no test does."""
+        tests = self._tests_of.get(query, [])
+        return next((t for t in tests if t in performed), tests[0] if tests else None)
+
+    def _with_test(self, query: NextQuery, test: int | None, performed: Sequence[int]) -> NextQuery:
+        if test is None:
+            return query
+        order = self._orders[test]
+        return replace(query, order=None if test in performed else order, test=order.test.name)
+
     def next_query(
         self, posterior: _Floats, told: Sequence[tuple[int, bool]], barred: tuple[int, ...], performed: tuple[int, ...]
     ) -> NextQuery | None:
@@ -140,24 +168,24 @@ class OrderedQueries:
         for target_of in (self.model.target_of, objects):
             chosen = self._choose(posterior, target_of, is_open, performed)
             if chosen is not None:
-                query, order = chosen
-                return NextQuery(query, self.model.queries[query], float(of_target[query]), order)
+                query, test = chosen
+                found = NextQuery(query, self.model.queries[query], float(of_target[query]))
+                return self._with_test(found, test, performed)
         return None
 
     def _choose(
         self, posterior: _Floats, target_of: _Ints, is_open: NDArray[np.bool_], performed: tuple[int, ...]
-    ) -> tuple[int, Order | None] | None:
-        """Choose a query and the test that it takes, if any; None where nothing informs on these targets."""
+    ) -> tuple[int, int | None] | None:
+        """Choose a query and the test that reveals it, if any; None where nothing informs on these targets."""
         costs = self.costs(performed)
         single = single_information(self.model, posterior, target_of)
         information = _JointInformation(self.model, posterior, target_of, single)
         free = np.flatnonzero(is_open & (costs == 0))
         if len(free) and information.exceeds(free):
             query = information.best(free)
-            tests = self._tests_of[query]
-            return query, None if any(t in performed for t in tests) else self._orders[tests[0]]
+            return query, self._cheapest(query, performed)
         alone = np.array([q for q in np.flatnonzero(is_open & (costs > 0)) if q not in self._tests_of], dtype=np.int64)
-        best: tuple[int, Order | None] | None = None
+        best: tuple[int, int | None] | None = None
         rate = 0.0
         if len(alone) and single[alone].max() > TIE:
             rates = single[alone] / costs[alone]
@@ -168,7 +196,7 @@ class OrderedQueries:
                 continue
             value = information.of(queries)
             if value > TIE and value / order.price > rate * (1.0 + TIE):
-                best, rate = (information.best(queries), order), value / order.price
+                best, rate = (information.best(queries), t), value / order.price
         return best
 
 

@@ -5,8 +5,8 @@ A session is its list of answers; everything else follows from them and the mode
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -99,6 +99,7 @@ class Answer:
     query: str  # its name
     answer: bool | None  # None where the query could not be answered
     volunteered: bool = False  # whether it was given without being asked
+    test: str | None = None  # name of the test that gave it; None where it is not known, or the session orders none
 
 
 @dataclass(frozen=True)
@@ -228,8 +229,8 @@ class Sessions:
             faults.append(Fault("/certainty", "must lie in (0, 1]"))
         answers: list[Answer] = []
         for i, answer in enumerate(known):
-            faults += self._faults(answers, answer, f"/known/{i}")
-            answers.append(Answer(answer.query, answer.answer, volunteered=True))
+            faults += self._faults(answers, answer, ordering, f"/known/{i}")
+            answers.append(replace(answer, volunteered=True))
         if faults:
             raise InvalidInputError(faults)
         return self.resume(answers, certainty, ordering)
@@ -240,15 +241,16 @@ class Sessions:
         told = [(q, a) for q, a in given if a is not None]
         barred = tuple(sorted(q for q, a in given if a is None))
         posterior = self._posterior(told)
-        tests, spent, found = None, None, None
+        find, spent, found = None, None, None
         if ordering is not None:
             tests = self._ordered(ordering)
-            spent = tests.spent(tests.performed(q for q, _ in told))
+            performed = tests.performed(self._tested(answers))
+            find, spent = partial(tests.next_query, posterior, told, barred, performed), tests.spent(performed)
         if not posterior.any():
             found = find_contradiction(self.model, given)
             status, following = _CONTRADICTORY
         else:
-            status, following = self._following(posterior, told, barred, certainty, tests)
+            status, following = self._following(posterior, told, barred, certainty, find)
         return Session(self.model, tuple(answers), certainty, status, following, posterior, found, ordering, spent)
 
     def answer(
@@ -258,6 +260,7 @@ class Sessions:
         answer: bool | None,  # noqa: FBT001  the answer itself
         *,
         volunteered: bool = False,
+        test: str | None = None,
     ) -> Session:
         """Return the session after one more answer.
 
@@ -270,6 +273,9 @@ class Sessions:
             None where it cannot be answered; the query is not asked again in this session.
         volunteered : bool
             A volunteered answer may contradict the others, and is accepted when the session is done.
+        test : str or None
+            Name of the session's test that gave the answer. By default the test that was ordered for the query asked;
+            for any other query the cheapest that reveals it, unless a performed test does.
 
         Returns
         -------
@@ -279,12 +285,13 @@ class Sessions:
         Raises
         ------
         InvalidInputError
-            If the query is unknown, already answered or not the one asked, or the answer is not true, false or null.
+            If the query is unknown, already answered or not the one asked, the answer is not true, false or null, or
+            the session has no such test for the query.
         ConflictError
             If the answers are contradictory, or the session is done and the answer is not volunteered.
         """
-        given = Answer(query, answer, volunteered)
-        if faults := self._faults(session.answers, given, ""):
+        given = Answer(query, answer, volunteered, test)
+        if faults := self._faults(session.answers, given, session.ordering, ""):
             raise InvalidInputError(faults)
         if session.status == "contradictory":
             msg = "the answers contradict each other; take one back first"
@@ -296,22 +303,25 @@ class Sessions:
             if query != session.next_query.name:
                 text = f"was not asked; asked is {session.next_query.name!r}"
                 raise InvalidInputError([Fault("/query", text)])
+        if test is None and answer is not None and session.next_query is not None and query == session.next_query.name:
+            given = replace(given, test=session.next_query.test)
         return self.resume((*session.answers, given), session.certainty, session.ordering)
 
     def batch(self, session: Session, size: int) -> Batch:
-        """Choose up to `size` (1 to `MAX_BATCH`) queries to ask at once; their answers are added as volunteered."""
+        """Choose up to `size` (1 to `MAX_BATCH`) queries to ask at once; their answers are volunteered, with `test`."""
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_BATCH:
             raise InvalidInputError([Fault("/size", f"must be a whole number from 1 to {MAX_BATCH}")])
         if session.next_query is None:
             msg = f"the session is done ({session.status}); nothing is asked"
             raise ConflictError(msg)
         closed = [self._index[a.query] for a in session.answers]
-        costs = None
-        if session.ordering is not None:
-            tests = self._ordered(session.ordering)
-            answered = [self._index[a.query] for a in session.answers if a.answer is not None]
-            costs = tests.costs(tests.performed([*answered, session.next_query.query]))
-        return choose_batch(self.model, session.posterior, session.next_query, size, closed, costs)
+        choose = partial(choose_batch, self.model, session.posterior, session.next_query, size, closed)
+        if session.ordering is None:
+            return choose()
+        tests = self._ordered(session.ordering)
+        first = (session.next_query.query, session.next_query.test)
+        performed = tests.performed([*self._tested(session.answers), first])
+        return tests.with_tests(choose(tests.costs(performed)), performed)
 
     def undo(self, session: Session, number: int) -> Session:
         """Remove the last answer, whose number from 1 must be given; raises `ConflictError` for any other number."""
@@ -322,7 +332,11 @@ class Sessions:
             raise ConflictError(msg)
         return self.resume(session.answers[:-1], session.certainty, session.ordering)
 
-    def _faults(self, before: Sequence[Answer], answer: Answer, place: str) -> list[Fault]:
+    def _tested(self, answers: Sequence[Answer]) -> list[tuple[int, str | None]]:
+        """Query and test of each answer; what could not be answered took no test."""
+        return [(self._index[a.query], a.test) for a in answers if a.answer is not None]
+
+    def _faults(self, before: Sequence[Answer], answer: Answer, ordering: Ordering | None, place: str) -> list[Fault]:
         faults: list[Fault] = []
         number = next((i for i, a in enumerate(before, 1) if a.query == answer.query), None)
         if answer.query not in self._index:
@@ -332,6 +346,11 @@ class Sessions:
             faults.append(Fault(f"{place}/query", f"was answered before, as number {number}"))
         if answer.answer is not None and not isinstance(answer.answer, bool):
             faults.append(Fault(f"{place}/answer", "must be true, false or null"))
+        if answer.test is not None and answer.query in self._index:
+            if ordering is None:
+                faults.append(Fault(f"{place}/test", "the session orders no tests: open it with a catalogue"))
+            elif not self._ordered(ordering).reveals(answer.test, self._index[answer.query]):
+                faults.append(Fault(f"{place}/test", "the session has no such test that reveals the query"))
         return faults
 
     def _posterior(self, told: list[tuple[int, bool]]) -> _Floats:
@@ -354,8 +373,9 @@ class Sessions:
         told: list[tuple[int, bool]],
         barred: tuple[int, ...],
         certainty: float,
-        tests: OrderedQueries | None,
+        find: Callable[[], NextQuery | None] | None,
     ) -> tuple[Status, NextQuery | None]:
+        """Status and next query; `find` finds the query of a session that orders tests."""
         objects = np.flatnonzero(posterior > 0)
         present = self.model.target_of[objects]
         if (present == present[0]).all():
@@ -365,8 +385,8 @@ class Sessions:
             by_target = posterior if self.model.stop == "object" else sums_by_code(self.model.target_of, posterior)
             if by_target.max() >= certainty:
                 return "identified", None
-        if tests is not None:
-            following = tests.next_query(posterior, told, barred, tests.performed(q for q, _ in told))
+        if find is not None:
+            following = find()
         elif self._inference is not None:
             following = self._inference.next_query(posterior, tuple(told), barred)
         else:

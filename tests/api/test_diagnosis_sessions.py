@@ -57,11 +57,11 @@ def test_a_session_asks_until_it_knows(client: TestClient) -> None:
     response = client.post(f"{MODELS}/{model['id']}/sessions")
     session = made(response)
     assert response.headers["location"] == f"{SESSIONS}/{session['id']}"
-    assert session["next_query"] == {"name": "q1", "gain": pytest.approx(1), "order": None}
+    assert session["next_query"] == {"name": "q1", "gain": pytest.approx(1), "order": None, "test": None}
     assert session["remaining"] == [{"object": f"o{i}", "probability": 0.25} for i in range(1, 5)]
     assert (session["answers"], session["done"], session["result"]) == ([], False, None)
     session = made(give(client, session, True), 200)
-    assert session["answers"] == [{"number": 1, "query": "q1", "answer": True, "volunteered": False}]
+    assert session["answers"] == [{"number": 1, "query": "q1", "answer": True, "volunteered": False, "test": None}]
     assert session["remaining"] == [{"object": name, "probability": 0.5} for name in ("o2", "o4")]
     session = made(give(client, session, False), 200)
     assert (session["done"], session["status"], session["next_query"]) == (True, "identified", None)

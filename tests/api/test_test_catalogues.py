@@ -8,8 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from autoprog.evaluation import Status
+from autoprog.storage.database import Database
+from autoprog.storage.tables import DiagnosisSessionRow
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import MODELS, SESSIONS, find_faults, give, made, make_model, open_session
+from tests.api.diagnosing import MODELS, SESSIONS, find_faults, give, made, make_model, open_session, without_groups
 from tests.api.searching import Driver, make_cohort, make_search, patient
 from tests.api.selecting import CLEVELAND_TESTS, PROBLEMS, send
 
@@ -137,12 +139,41 @@ def test_a_session_orders_tests_and_counts_what_they_cost(client: TestClient) ->
         session = made(give(client, session, True), 200)
     assert session["spent"]["tests"] == ["q1", "imaging"]
     assert session["spent"]["price"] == 28
+    assert [each["test"] for each in session["answers"]] == session["spent"]["tests"]
     assert session["spent"]["harm"] == 0.5
     assert made(client.get(f"{SESSIONS}/{session['id']}"), 200) == session
     (listed,) = made(client.get(f"{MODELS}/{model['id']}/sessions"), 200)["items"]
     assert listed["catalogue_id"] == catalogue["id"]
     plain = open_session(client, model["id"])
     assert (plain["spent"], plain["catalogue_id"], plain["next_query"]["order"]) == (None, None, None)
+
+
+def test_answers_to_a_batch_name_the_tests_that_gave_them(client: TestClient) -> None:
+    panel = {"name": "panel", "cost": 3, "features": ["q1", "q2", "q3"]}
+    catalogue = make_catalogue(client, [{"name": "q1 alone", "cost": 1.8, "features": ["q1"]}, panel])
+    session = open_session(client, made(client.post(MODELS, json=without_groups()))["id"], catalogue_id=catalogue["id"])
+    batch = made(client.get(f"{SESSIONS}/{session['id']}/batch"), 200)
+    assert {each["test"] for each in batch["queries"]} == {"panel"}
+    url = f"{SESSIONS}/{session['id']}/answers"
+    other = {"query": batch["queries"][-1]["name"], "answer": True, "volunteered": True, "test": "x"}
+    assert set(find_faults(client.post(url, json=other))) == {"/test"}
+    for each in reversed(batch["queries"]):
+        body = {"query": each["name"], "answer": True, "volunteered": True, "test": each["test"]}
+        session = made(client.post(url, json=body), 200)
+    assert session["spent"]["tests"] == ["panel"]
+
+
+def test_a_session_whose_answers_were_stored_without_tests_is_read(client: TestClient, database: Database) -> None:
+    catalogue, model = make_catalogue(client), make_model(client)
+    session = made(give(client, open_session(client, model["id"], catalogue_id=catalogue["id"]), True), 200)
+    with database.session() as transaction:
+        row = transaction.get(DiagnosisSessionRow, session["id"])
+        assert row is not None
+        answers = [{k: v for k, v in each.items() if k != "test"} for each in row.state["answers"]]
+        row.state = row.state | {"answers": answers}
+    read = made(client.get(f"{SESSIONS}/{session['id']}"), 200)
+    assert [each["test"] for each in read["answers"]] == [None]
+    assert read["spent"] == session["spent"]
 
 
 def test_every_fault_of_a_priced_session_is_named(client: TestClient) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from autoprog.catalogue import DiagnosticTest, Prices
 from autoprog.diagnosis import Answer, ModelOptions, Ordering, Session, Sessions, build_model, revealing_tests
+from autoprog.errors import InvalidInputError
 from tests.diagnosis.models import random_model
 from tests.diagnosis.test_batch import joint_information, models
 
@@ -114,6 +115,73 @@ def test_what_was_spent_is_counted_once_a_test() -> None:
     assert back.spent == session.spent
     assert back.next_query is not None
     assert back.next_query.order is None
+
+
+def panel_or_single() -> tuple[Sessions, Session]:
+    """A panel whose answers inform most per price, beside a cheaper test of its first query."""
+    matrix = [[int(bit) for bit in f"{i:03b}"] for i in range(8)]
+    sessions = Sessions(build_model(matrix, queries=["p", "q", "r"]))
+    tests = (DiagnosticTest("single p", 1.8, ("p",)), DiagnosticTest("panel", 3.0, ("p", "q", "r")))
+    return sessions, sessions.open(ordering=Ordering(tests))
+
+
+def spent_on(session: Session) -> tuple[str, ...]:
+    assert session.spent is not None
+    return session.spent.tests
+
+
+def test_the_test_that_was_ordered_is_performed_and_not_a_cheaper_one() -> None:
+    sessions, session = panel_or_single()
+    orders = []
+    while session.next_query is not None:
+        order = session.next_query.order
+        orders.append((session.next_query.name, session.next_query.test, order and order.test.name))
+        session = sessions.answer(session, session.next_query.name, True)
+    assert orders == [("p", "panel", "panel"), ("q", "panel", None), ("r", "panel", None)]
+    assert [answer.test for answer in session.answers] == ["panel"] * 3
+    assert spent_on(session) == ("panel",)
+    assert session.spent is not None
+    assert session.spent.cost == 3.0
+
+
+def test_answers_to_a_batch_name_their_test_in_any_order() -> None:
+    sessions, session = panel_or_single()
+    batch = sessions.batch(session, 3)
+    assert [(each.name, each.test, each.order is None) for each in batch.queries] == [
+        ("p", "panel", False), ("q", "panel", True), ("r", "panel", True),
+    ]  # fmt: skip
+    for each in reversed(batch.queries):
+        session = sessions.answer(session, each.name, True, volunteered=True, test=each.test)
+    assert spent_on(session) == ("panel",)
+
+
+def test_a_batch_orders_a_test_for_what_the_first_does_not_reveal() -> None:
+    sessions = Sessions(build_model([[0, 0], [0, 1], [1, 0], [1, 1]], queries=["p", "q"]))
+    tests = (DiagnosticTest("p", 1.0), DiagnosticTest("q", 2.0), DiagnosticTest("dear q", 3.0, ("q",)))
+    batch = sessions.batch(sessions.open(ordering=Ordering(tests)), 2)
+    assert [each.order and each.order.test.name for each in batch.queries] == ["p", "q"]
+
+
+def test_a_volunteered_answer_takes_the_cheapest_test_unless_it_names_one() -> None:
+    sessions, session = panel_or_single()
+    ordering = session.ordering
+    assert spent_on(sessions.open([Answer("p", True)], ordering=ordering)) == ("single p",)
+    assert spent_on(sessions.open([Answer("p", True, test="panel")], ordering=ordering)) == ("panel",)
+    both = sessions.open([Answer("p", True), Answer("q", True)], ordering=ordering)
+    assert spent_on(both) == ("single p", "panel")
+    assert (
+        sessions.resume([Answer("p", True)], 1.0, ordering).spent
+        == sessions.open([Answer("p", True)], ordering=ordering).spent
+    )
+
+
+def test_a_test_that_reveals_no_such_query_is_refused() -> None:
+    sessions, session = panel_or_single()
+    for test in ("single p", "CT"):
+        with pytest.raises(InvalidInputError, match="no such test that reveals"):
+            sessions.answer(session, "q", True, volunteered=True, test=test)
+    with pytest.raises(InvalidInputError, match="orders no tests"):
+        sessions.open([Answer("p", True, test="panel")])
 
 
 def test_an_answer_that_was_not_available_takes_no_test() -> None:

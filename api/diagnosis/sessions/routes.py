@@ -143,7 +143,7 @@ def get_batch(
     _turn: Turn,
     size: Annotated[int, Query(ge=1, le=MAX_BATCH, description="Maximum number of questions.")] = 3,
 ) -> BatchDocument:
-    """Return the next question and those that add most information. Send each answer as volunteered, in any order."""
+    """Return the next question and those that add most information. Send answers as volunteered, with their `test`."""
     return service.batch_document(context, principal.owner_id, session_id, size)
 
 

@@ -32,6 +32,11 @@ class AnswerRequest(BaseModel):
         default=False,
         description="Whether the query was answered without being asked. Such an answer may contradict the others.",
     )
+    test: Name | None = Field(
+        None,
+        description="The catalogue's test that gave the answer. By default the test that was ordered for the query "
+        "asked, or for any other query that no performed test reveals the cheapest.",
+    )
 
 
 class SessionRequest(BaseModel):
@@ -78,6 +83,9 @@ class NextQueryDocument(BaseModel):
         description="Test to order for the answer. Null if an ordered test reveals it, if no test does, or without a "
         "catalogue.",
     )
+    test: str | None = Field(
+        None, description="Test that reveals the answer, ordered now or before. Null if no test does."
+    )
 
 
 class SpentDocument(BaseModel):
@@ -120,6 +128,7 @@ class AnswerDocument(BaseModel):
     query: str
     answer: bool | None
     volunteered: bool
+    test: str | None = Field(None, description="Test that gave the answer, if it was ordered or named.")
 
 
 class NearestDocument(BaseModel):

@@ -49,7 +49,7 @@ def open_session(
     sessions = context.load_diagnosis(sha256)
     faults: list[Fault] = []
     ordering = _build_ordering(request, sessions, catalogue, faults)
-    known = [Answer(each.query, each.answer) for each in request.known]
+    known = [Answer(each.query, each.answer, test=each.test) for each in request.known]
     opened = attempt(faults, lambda: sessions.open(known, request.certainty, ordering))
     if opened is None or faults:
         raise InvalidInputError(faults)
@@ -93,7 +93,7 @@ def give_answer(
     """Add an answer to a session; raises NotFoundError, InvalidInputError and ConflictError."""
     # Reading and computing happen outside `transaction`, which stays short.
     row, sessions, before = resume_session(context, owner_id, session_id)
-    after = sessions.answer(before, request.query, request.answer, volunteered=request.volunteered)
+    after = sessions.answer(before, request.query, request.answer, volunteered=request.volunteered, test=request.test)
     return DiagnosisSessionRepository(transaction).change(row, row.state | _describe_state(after)), after
 
 
@@ -113,7 +113,7 @@ def batch_document(context: Context, owner_id: str, session_id: str, size: int) 
 
 
 def _describe_state(session: Session) -> dict[str, Any]:
-    answers = [{"query": a.query, "answer": a.answer, "volunteered": a.volunteered} for a in session.answers]
+    answers = [asdict(answer) for answer in session.answers]
     state = {"answers": answers, "certainty": session.certainty, "status": session.status}
     if session.ordering is None:
         return state
@@ -159,7 +159,7 @@ def _next_document(query: NextQuery) -> NextQueryDocument:
         order = OrderDocument(
             test=test.name, cost=test.cost, minutes=test.minutes, harm=test.harm, price=query.order.price
         )
-    return NextQueryDocument(name=query.name, gain=query.gain, order=order)
+    return NextQueryDocument(name=query.name, gain=query.gain, order=order, test=query.test)
 
 
 def _remaining(session: Session, most: int) -> list[ObjectCandidate] | list[GroupCandidate]:
