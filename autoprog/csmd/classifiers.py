@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.catalogue import DiagnosticTest
-from autoprog.cohort import Cohort, Feature, encode_patients
-from autoprog.cohort.messages import pointer
+from autoprog.cohort import Cohort, Feature
+from autoprog.cohort.messages import capped, pointer
+from autoprog.cohort.patients import encode_records
 from autoprog.csmd.arms import Arms, arms_from_json, arms_to_json
 from autoprog.csmd.problem import SIMPLE, feature_faults, read_features, restricted
 from autoprog.errors import ArtifactError, Fault, InvalidInputError
-from autoprog.evaluation import CrossValidation, Plan, cross_validate, fit_pipeline
+from autoprog.evaluation import CrossValidation, Plan, at_setting, cross_validate, fit_pipeline
 from autoprog.model import dump_estimator, load_estimator
 from autoprog.model.serialization import pack, unpack
 from autoprog.space import Configuration
@@ -79,7 +80,7 @@ class ArmClassifiers:
         measurements : mapping
             Feature -> value, None if the test gave none. The arm's features are needed; those of other tests are not
             used.
-        impute : bool, whether the arm's pipeline imputes a None; otherwise it is refused
+        impute : bool, whether the arm's pipeline imputes None and levels unseen in training; otherwise they are refused
 
         Returns
         -------
@@ -89,52 +90,45 @@ class ArmClassifiers:
         Raises
         ------
         InvalidInputError
-            With every fault: an absent feature of the arm, a name that no test measures, an invalid value, a refused
-            None.
+            With every fault: an absent feature of the arm, a name that no test measures, an invalid value, an unknown
+            one that is not to be imputed.
         """
-        wanted = {feature.name for feature in self.classifiers[arm].features}
+        features = self.classifiers[arm].features
+        record = {feature.name: measurements.get(feature.name) for feature in features}
+        encoded, _ = encode_records(features, [record], ["/measurements"])
+        row = dict(zip(record, encoded.X[0], strict=True))
         faults = [
             Fault(
                 pointer("measurements", name),
                 f"missing: arm {self.arms.arms[arm].id} needs it; send null if it is unknown",
             )
-            for name in sorted(wanted - measurements.keys())
+            for name in sorted(record.keys() - measurements.keys())
         ]
+        faults += self._faults(measurements)
         if not impute:
-            empty = sorted(name for name in wanted & measurements.keys() if measurements[name] is None)
-            faults += [Fault(pointer("measurements", name), "is unknown, and is not to be imputed") for name in empty]
-        row, unusual, wrong = self._encoded(measurements, wanted)
-        if faults + wrong:
-            raise InvalidInputError(faults + wrong)
-        place = {feature.name: j for j, feature in enumerate(self.features)}
+            faulty = {fault.pointer for fault in faults}
+            unknown = [pointer("measurements", name) for name in sorted(row) if np.isnan(row[name])]
+            faults += [Fault(place, "is unknown, and is not to be imputed") for place in unknown if place not in faulty]
+        if faults:
+            raise InvalidInputError(faults)
         risks: dict[str, float] = {}
         for index in self.arms.revealed(arm):
             classifier = self.classifiers[index]
-            x = row[[place[feature.name] for feature in classifier.features]][None]
+            x = np.array([[row[feature.name] for feature in classifier.features]])
             risks[self.arms.arms[index].id] = float(classifier.estimator.predict_proba(x)[0, 1])
         predictions = {name: int(risk >= self.threshold) for name, risk in risks.items()}
-        return Reading(risks, predictions, unusual)
+        return Reading(risks, predictions, encoded.warnings[0])
 
     def check(self, measurements: Mapping[str, object]) -> None:
         """Raise InvalidInputError with all invalid measurements of an arm that may still be incomplete."""
-        _, _, faults = self._encoded(measurements, set())
-        if faults:
+        if faults := self._faults(measurements):
             raise InvalidInputError(faults)
 
-    def _encoded(
-        self, measurements: Mapping[str, object], wanted: set[str]
-    ) -> tuple[NDArray[np.float64], tuple[str, ...], list[Fault]]:
-        """Return a row of all features, warnings about the wanted ones, and the faults of any that were sent."""
-        patient = {**dict.fromkeys((feature.name for feature in self.features), None), **measurements}
-        try:
-            encoded = encode_patients(self.features, [patient])
-        except InvalidInputError as error:
-            here = [Fault(f.pointer.replace("/patients/0", "/measurements", 1), f.detail) for f in error.faults]
-            return np.empty(0), (), here
-        sent = {name for name in wanted if measurements.get(name) is not None}
-        of_arm = [w for w in encoded.warnings[0] if not w.endswith(" was imputed")]
-        imputed = [f"{name} was imputed" for name in sorted(wanted - sent)]
-        return encoded.X[0], (*of_arm, *imputed), []
+    def _faults(self, measurements: Mapping[str, object]) -> tuple[Fault, ...]:
+        """Faults of the measurements of any test; none may be needed."""
+        nothing = dict.fromkeys((feature.name for feature in self.features), None)
+        _, faults = encode_records(self.features, [{**nothing, **measurements}], ["/measurements"])
+        return capped(faults, "/measurements")
 
     def to_bytes(self) -> bytes:
         """Write all classifiers as one file, with the same bytes for the same classifiers."""
@@ -199,7 +193,9 @@ def train_arms(
     ----------
     cohort : Cohort
     arms : Arms, whose tests name features of the cohort
-    configuration : Configuration, the pipeline of every arm; a logistic regression by default
+    configuration : Configuration
+        The pipeline of every arm, a logistic regression by default. Each arm of a learner with a path has the setting
+        that its folds chose.
     folds : int
         At least 2; fewer folds are used if the smaller class has fewer patients, or an outcome occurs in fewer groups.
     threshold : float in (0, 1), smallest risk whose prediction is 1
@@ -230,7 +226,10 @@ def train_arms(
         seen = restricted(cohort, read_features(arms.tests, arm.tests))
         validation = evaluate(configuration, seen, plan)
         risks[:, index] = validation.risks
-        fitted = fit_pipeline(configuration, seen, np.arange(seen.n_patients), plan, seed)
+        validated = configuration
+        if validation.chosen is not None:  # the risks are those of one setting of the learner's path
+            validated = at_setting(configuration, seen, validation.chosen.value)
+        fitted = fit_pipeline(validated, seen, np.arange(seen.n_patients), plan, seed)
         classifiers.append(ArmClassifier(seen.features, dump_estimator(fitted)))
         if validation.notes:
             notes[validation.notes] = None

@@ -13,7 +13,7 @@ from autoprog.evaluation.cross_validation import (
     is_of_fold,
 )
 from autoprog.evaluation.evaluation import MIN_FOLDS, Evaluation, History, Race, Status, residual_variance
-from autoprog.evaluation.fitting import fit_pipeline, has_path, is_out_of_bag
+from autoprog.evaluation.fitting import at_setting, fit_pipeline, has_path, is_out_of_bag
 from autoprog.evaluation.folds import Fold, make_folds
 from autoprog.evaluation.notes import summarise, without_values
 from autoprog.evaluation.plan import Plan
@@ -34,6 +34,7 @@ __all__ = [
     "Setting",
     "Status",
     "at_common_setting",
+    "at_setting",
     "cross_validate",
     "evaluate_fold",
     "evaluate_out_of_bag",

@@ -76,6 +76,15 @@ def _together(cohort: Cohort, rows: NDArray[np.intp]) -> NDArray[np.integer] | N
     return rows if len(np.unique(rows)) < len(rows) else None
 
 
+def at_setting(configuration: Configuration, cohort: Cohort, value: Parameter) -> Configuration:
+    """The configuration with a path at one value of its hyperparameter."""
+    path = Space.full(cohort.n_causes).find_path(configuration)
+    if path is None:
+        msg = f"{configuration} has no path"
+        raise ValueError(msg)
+    return configuration.at("prediction", path.name, value)
+
+
 @dataclass(frozen=True, eq=False)
 class Along:
     """Result of a fit that scores many settings."""

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from autoprog.cohort import Cohort
 from autoprog.estimator.tables import binary_cohort
-from autoprog.evaluation import Plan, cross_validate, fit_pipeline
+from autoprog.evaluation import Plan, at_setting, cross_validate, fit_pipeline
 from autoprog.search.planning import plan_for, plan_search
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Space
@@ -143,10 +143,8 @@ def _fitted(
     try:
         validated = cross_validate(configuration, cohort, plan)
         seconds = time.process_time() - start
-        space = Space.full()
-        path = space.find_path(configuration)
-        if path is not None and validated.chosen is not None:
-            configuration = configuration.at("prediction", path.name, validated.chosen.value)
+        if validated.chosen is not None:
+            configuration = at_setting(configuration, cohort, validated.chosen.value)
         pipeline = fit_pipeline(configuration, cohort, np.arange(cohort.n_rows), plan, plan.seed)
         return validated.risks, cohort.target.predict_risks(pipeline, others.X).astype(np.float32), seconds
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:

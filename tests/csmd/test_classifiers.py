@@ -21,9 +21,9 @@ from autoprog.csmd import (
 )
 from autoprog.csmd.problem import restricted
 from autoprog.errors import ArtifactError, InvalidInputError
-from autoprog.evaluation import Plan, cross_validate, fit_pipeline
+from autoprog.evaluation import Plan, at_setting, cross_validate, fit_pipeline
 from autoprog.model.serialization import pack, unpack
-from autoprog.space import Configuration, Step
+from autoprog.space import Configuration, Space, Step
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
 # Summed fees of the three groups.
@@ -97,6 +97,21 @@ def test_an_unknown_measurement_is_imputed_or_refused() -> None:
     assert [f.pointer for f in error.value.faults] == ["/measurements/chol"]
 
 
+def test_a_level_unseen_in_training_is_imputed_or_refused() -> None:
+    classifiers = trained().classifiers
+    values = {**patient(classifiers.arms, 1), "sex": "7"}
+    unseen = ("sex '7' was never seen in training and is treated as missing",)
+    assert classifiers.read(1, values).warnings == unseen
+    assert classifiers.read(1, values).risks == classifiers.read(1, {**values, "sex": None}).risks
+    with pytest.raises(InvalidInputError) as error:
+        classifiers.read(1, {**values, "chol": None, "age": "old"}, impute=False)
+    assert {f.pointer: f.detail for f in error.value.faults} == {
+        "/measurements/age": "expected a number or null, got a text that is no number",
+        "/measurements/chol": "is unknown, and is not to be imputed",
+        "/measurements/sex": "is unknown, and is not to be imputed",
+    }
+
+
 def test_every_fault_of_the_measurements_is_named() -> None:
     classifiers = trained().classifiers
     values = patient(classifiers.arms, 1)
@@ -117,6 +132,7 @@ def test_measurements_of_other_tests_are_not_read() -> None:
     classifiers = trained().classifiers
     values = patient(classifiers.arms, 0)
     assert classifiers.read(0, {**values, "thal": "7", "ca": 3}) == classifiers.read(0, values)
+    assert classifiers.read(0, {**values, "thal": "9", "ca": 5000}).warnings == ()
 
 
 def test_classifiers_are_stored_and_read_back() -> None:
@@ -163,6 +179,21 @@ def test_subsets_and_another_pipeline() -> None:
     seen = result.classifiers.read(0, {"age": 70, "grade": "2"})
     assert list(seen.predictions) == ["1"]
     assert seen.risks["1"] == reading.risks["1"]
+
+
+def test_classifiers_of_a_learner_with_a_path_have_the_setting_of_their_risks() -> None:
+    cohort, tests = cleveland_cohort(), (DiagnosticTest("history", 1.0, ("age", "sex", "cp")),)
+    default = Space.full().algorithm("prediction", "xgboost").default_step()
+    boosting = Configuration(SIMPLE.imputation, SIMPLE.features, default, SIMPLE.calibration)
+    result = train_arms(cohort, make_arms("cascade", tests), boosting, folds=3)
+    seen, plan = restricted(cohort, frozenset(tests[0].features)), Plan("brier", 3, 1, 0)
+    chosen = cross_validate(boosting, seen, plan).chosen
+    assert chosen is not None
+    validated = fit_pipeline(at_setting(boosting, seen, chosen.value), seen, np.arange(303), plan, 0)
+    deployed = result.classifiers.classifiers[0].estimator.predict_proba(seen.X)
+    np.testing.assert_allclose(deployed, validated.predict_proba(seen.X), rtol=1e-12)
+    bound = fit_pipeline(boosting, seen, np.arange(303), plan, 0)
+    assert np.abs(deployed - bound.predict_proba(seen.X)).max() > 0.01
 
 
 def test_every_fault_of_the_tests_is_named() -> None:
