@@ -78,7 +78,7 @@ def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
     if faults:
         raise InvalidInputError(faults)
     sizes = range(min(most, len(noisy)) + 1)
-    _check_size(model.n_objects * sum(math.comb(len(noisy), s) for s in sizes), model.n_queries, "/max_errors")
+    _check_size(model.n_objects, len(noisy), sizes, model.n_queries, "/max_errors")
 
     answers = B.matrix()[:, noisy] == 1
     rate = np.where(answers, model.false_negative[noisy], model.false_positive[noisy])
@@ -146,7 +146,7 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
         raise InvalidInputError(faults)
     M, N = model.n_objects, model.n_queries
     sizes = range(1, min(most, M) + 1)
-    _check_size(sum(math.comb(M, s) for s in sizes), N, "/max_objects")
+    _check_size(1, M, sizes, N, "/max_objects")
     if most == 1 or M == 1:
         return model
     B = model.responses
@@ -188,12 +188,18 @@ def _whole(value: object, least: int, place: str) -> list[Fault]:
     return [Fault(place, f"must be a whole number of at least {least}")]
 
 
-def _check_size(objects: int, queries: int, place: str) -> None:
-    if objects > MAX_EXPANDED or objects * queries > MAX_CELLS:
-        text = (
-            f"gives {objects:,} objects with {queries:,} queries; at most {MAX_EXPANDED:,}, and {MAX_CELLS:,} responses"
-        )
-        raise InvalidInputError([Fault(place, text)])
+def _check_size(each: int, n: int, sizes: range, queries: int, place: str) -> None:
+    """Raise InvalidInputError if `each` objects for every subset of these sizes of `n` things are too many."""
+    most = min(MAX_EXPANDED, MAX_CELLS // queries)
+    objects = 0
+    for size in sizes:
+        objects += each * math.comb(n, size)
+        if objects > most:  # the number of all subsets may have thousands of digits
+            text = (
+                f"gives more than {most:,} objects with {queries:,} queries; at most {MAX_EXPANDED:,}, "
+                f"and {MAX_CELLS:,} responses"
+            )
+            raise InvalidInputError([Fault(place, text)])
 
 
 def _combinations(n: int, size: int) -> _Ints:

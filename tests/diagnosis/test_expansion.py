@@ -140,6 +140,17 @@ def test_what_cannot_be_expanded() -> None:
             with_several_objects(large, most)
 
 
+@pytest.mark.parametrize("most", [2, 10**9])
+def test_models_are_refused_before_their_sets_are_counted(most: int) -> None:
+    """All sets of these objects have a number of a hundred thousand digits."""
+    many = build_model(np.arange(20_000)[:, None] % 2)
+    with pytest.raises(InvalidInputError, match="gives more than 200,000 objects with 1 queries; at most 200,000"):
+        with_several_objects(many, most)
+    wide = build_model(np.ones((2, 50_000)), false_negative_rates=[0.1] * 50_000)
+    with pytest.raises(InvalidInputError, match="gives more than 20,000 objects with 50,000 queries"):
+        with_persistent_errors(wide, most)
+
+
 def test_several_objects_are_the_sets_of_them() -> None:
     rng = np.random.default_rng(4)
     for grouped in (False, True):
