@@ -108,6 +108,17 @@ def test_a_learner_that_would_remember_too_much(client: TestClient) -> None:
     assert response.status_code == 413
 
 
+def test_cases_that_would_hold_a_turn_for_long_are_refused(client: TestClient) -> None:
+    findings = [{"name": f"f{i}"} for i in range(400)]
+    url = f"{LEARNERS}/{make_learner(client, findings=findings)['id']}"
+    cases = [{"values": {}, "label": "gallstone"}] * 10
+    refused = client.post(f"{url}/cases", json={"cases": cases})
+    assert refused.status_code == 413
+    assert "10 cases of 400 of 400 findings could take 82 s, at most 60 are allowed" in refused.json()["detail"]
+    assert made(client.get(url), 200)["n_cases"] == 0
+    assert made(client.post(f"{url}/cases", json={"cases": cases, "most": 1}), 200)["n_cases"] == 10
+
+
 def test_faulty_cases_teach_nothing(client: TestClient) -> None:
     learner = make_learner(client)
     cases = [

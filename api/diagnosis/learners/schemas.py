@@ -17,6 +17,10 @@ MAX_PARAMETERS = 200_000
 """Largest number of pairs of a label and a candidate threshold in one learner."""
 
 
+MAX_SECONDS = 60.0
+"""Largest expected time of the cases in one request; it grows with the findings asked for times those left."""
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -65,7 +69,11 @@ class CaseRequest(_Strict):
 class CasesRequest(_Strict):
     """Labelled cases to learn from, in order."""
 
-    cases: list[CaseRequest] = Field(min_length=1, max_length=MAX_CASES)
+    cases: list[CaseRequest] = Field(
+        min_length=1,
+        max_length=MAX_CASES,
+        description="Cases in order. Fewer are taken of a learner with many findings, unless `most` is small.",
+    )
     certainty: Annotated[float, Field(gt=0, le=1)] = Field(
         1.0, description="Probability of a label, in (0, 1], at which no further findings of a case are asked for."
     )

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from api.dependencies import Context
 from api.diagnosis.learners.schemas import (
     MAX_PARAMETERS,
+    MAX_SECONDS,
     CaseRequest,
     CasesDocument,
     CasesRequest,
@@ -28,6 +29,9 @@ from autoprog.diagnosis import Finding, ResponseLearner
 from autoprog.errors import Fault, InvalidInputError, TooLargeError
 from autoprog.storage.repositories import DiagnosisLearnerRepository
 from autoprog.storage.tables import DiagnosisLearnerRow, DiagnosisModelRow
+
+# Expected seconds in which a finding that is left is drawn and learnt, and of that for each label.
+_DRAW_S, _LABEL_S = 1e-4, 1e-6
 
 
 def create_learner(session: Session, owner_id: str, request: LearnerRequest) -> DiagnosisLearnerRow:
@@ -49,8 +53,9 @@ def create_learner(session: Session, owner_id: str, request: LearnerRequest) -> 
 def study_cases(
     context: Context, session: Session, owner_id: str, learner_id: str, request: CasesRequest
 ) -> CasesDocument:
-    """Teach a learner labelled cases, all or none; raises NotFoundError, InvalidInputError and ConflictError."""
+    """Teach a learner cases, all or none; raises NotFoundError, InvalidInputError, TooLargeError and ConflictError."""
     row, learner = _load(context, owner_id, learner_id)  # in a transaction of its own
+    _check_effort(learner, request)
     values, labels = _cases(learner, request.cases)
     rng = np.random.default_rng([row.seed, row.n_cases])
     studied = [
@@ -93,6 +98,19 @@ def _load(context: Context, owner_id: str, learner_id: str) -> tuple[DiagnosisLe
     with context.database.session(read_only=True) as reading:
         row = DiagnosisLearnerRepository(reading).with_state(owner_id, learner_id)
     return row, ResponseLearner.from_json(row.state)
+
+
+def _check_effort(learner: ResponseLearner, request: CasesRequest) -> None:
+    """Raise TooLargeError for cases that could take too long: before each finding asked for, all that are left draw."""
+    n = len(learner.findings)
+    asked = n if request.most is None else min(request.most, n)
+    draws = len(request.cases) * (asked * n - asked * (asked - 1) // 2)
+    seconds = draws * (_DRAW_S + _LABEL_S * len(learner.labels))
+    if seconds > MAX_SECONDS:
+        raise TooLargeError(
+            f"{len(request.cases):,} cases of {asked:,} of {n:,} findings could take {seconds:,.0f} s, at most "
+            f"{MAX_SECONDS:.0f} are allowed: send fewer cases at a time, or a smaller `most`"
+        )
 
 
 def _cases(learner: ResponseLearner, cases: list[CaseRequest]) -> tuple[list[np.ndarray[Any, Any]], list[int]]:
