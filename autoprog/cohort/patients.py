@@ -101,6 +101,11 @@ def imputed_warning(feature: Feature) -> str:
     return f"{feature.name} was imputed"
 
 
+def is_unknown(value: object) -> bool:
+    """Whether a patient's value says that it is not known."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 class UnusableValueError(ValueError):
     """A value is invalid for its feature."""
 
@@ -110,7 +115,7 @@ def _encode(feature: Feature, codes: Mapping[str, float], patient: Mapping[str, 
         msg = "missing; send null when it is not known"
         raise UnusableValueError(msg)
     value = patient[feature.name]
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if is_unknown(value):
         return math.nan, imputed_warning(feature)
     if feature.kind == "numeric":
         return encode_number(feature, value)

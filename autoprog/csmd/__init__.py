@@ -37,7 +37,7 @@ from autoprog.csmd.evidence import (
     strong_dominance_evidence,
 )
 from autoprog.csmd.frontier import Frontier, FrontierPoint, one_after_another, trace_frontier
-from autoprog.csmd.missing_tests import MissingTest, gower_distances, missing_tests
+from autoprog.csmd.missing_tests import MissingTest, MissingTests, gower_distances, missing_tests
 from autoprog.csmd.policies import (
     KLUCB,
     POLICIES,
@@ -86,6 +86,7 @@ __all__ = [
     "Frontier",
     "FrontierPoint",
     "MissingTest",
+    "MissingTests",
     "Policy",
     "PolicyName",
     "PredictionTable",

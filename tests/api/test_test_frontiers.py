@@ -67,6 +67,10 @@ def test_a_frontier_is_what_separate_fits_on_these_tests_score(
     (blood,) = ranked["items"]
     assert blood["change_per_cost"] == pytest.approx(blood["expected_change"] / costs["blood"])
     assert math.isfinite(blood["lower"])
+    assert ranked["warnings"] == []
+    unseen = patient(thalach=900, exang=None, chol=None, thal="9")
+    warned = made(client.post(f"{url}/{frontier['id']}/missing-tests", json={"patient": unseen}), 200)
+    assert [warning.partition(" ")[0] for warning in warned["warnings"]] == ["thalach", "thal"]
     bad = client.post(f"{url}/{frontier['id']}/missing-tests", json={"patient": {"age": "old", "weight": 1}})
     assert set(find_faults(bad)) == {"/patient/age", "/patient/weight"}
     assert client.delete(f"{url}/{frontier['id']}").status_code == 204

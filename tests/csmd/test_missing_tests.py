@@ -42,7 +42,8 @@ def test_nothing_known_is_equally_far_from_all() -> None:
 def test_changes_against_a_loop_over_the_donors() -> None:
     cohort = mixed_cohort()
     patient = {"age": None, "sex": "male", "site": None, "grade": None}
-    found = {v.test: v for v in missing_tests(cohort, TESTS, patient, risk, donors=25)}
+    ranked = missing_tests(cohort, TESTS, patient, risk, donors=25)
+    found = {v.test: v for v in ranked.tests}
     assert set(found) == {"ages", "sites"}
     x = np.array([np.nan, 1.0, np.nan, np.nan])
     distances = gower_distances(cohort, x)
@@ -58,23 +59,23 @@ def test_changes_against_a_loop_over_the_donors() -> None:
         value = found[name]
         assert value.expected_change == pytest.approx(np.mean(np.abs(np.array(risks) - now)))
         assert value.change_per_cost == pytest.approx(value.expected_change / cost)
-        assert value.risk == pytest.approx(now)
+        assert ranked.risk == pytest.approx(now)
         np.testing.assert_allclose([value.lower, value.upper], np.quantile(risks, [0.1, 0.9]))
         assert value.donors == 25
 
 
 def test_the_best_for_its_cost_comes_first() -> None:
-    ranked = missing_tests(mixed_cohort(), TESTS, {}, risk)
+    ranked = missing_tests(mixed_cohort(), TESTS, {}, risk).tests
     assert [v.test for v in ranked] == ["ages", "sites", "sexes"]
     assert ranked[2].expected_change == 0.0
     assert all(v.donors == 30 for v in ranked)
     dear = [DiagnosticTest("ages", 1000.0, ("age",)), *TESTS[1:]]
-    assert missing_tests(mixed_cohort(), dear, {}, risk)[0].test == "sites"
+    assert missing_tests(mixed_cohort(), dear, {}, risk).tests[0].test == "sites"
 
 
 def test_free_tests() -> None:
     free = [DiagnosticTest("sexes", 0.0, ("sex",)), DiagnosticTest("grades", 0.0, ("grade",)), TESTS[0]]
-    ranked = missing_tests(mixed_cohort(), free, {}, risk)
+    ranked = missing_tests(mixed_cohort(), free, {}, risk).tests
     assert [(v.test, v.change_per_cost) for v in ranked[:1]] == [("grades", np.inf)]
     assert ranked[-1].test == "sexes"
     assert ranked[-1].change_per_cost == 0.0
@@ -82,10 +83,21 @@ def test_free_tests() -> None:
 
 def test_a_test_half_done_keeps_what_is_known() -> None:
     patient = {"age": 70, "sex": "male", "site": "a", "grade": None}
-    value = missing_tests(mixed_cohort(), TESTS, patient, risk)
+    value = missing_tests(mixed_cohort(), TESTS, patient, risk).tests
     assert [v.test for v in value] == ["sites"]
     assert value[0].expected_change > 0
-    assert missing_tests(mixed_cohort(), TESTS, {**patient, "grade": "3"}, risk) == ()
+    assert missing_tests(mixed_cohort(), TESTS, {**patient, "grade": "3"}, risk).tests == ()
+
+
+def test_a_result_unseen_in_training_is_a_test_that_was_done() -> None:
+    cohort = mixed_cohort()
+    patient = {"age": 70, "sex": "male", "site": "z", "grade": "3"}
+    found = missing_tests(cohort, TESTS, patient, risk)
+    assert found.tests == ()
+    assert found.warnings == ("site 'z' was never seen in training and is treated as missing",)
+    half = missing_tests(cohort, TESTS, {**patient, "grade": None}, risk)
+    assert [v.test for v in half.tests] == ["sites"]
+    assert half.warnings == found.warnings
 
 
 def test_draws_are_conditional() -> None:
@@ -98,8 +110,8 @@ def test_draws_are_conditional() -> None:
     def of_b(X: np.ndarray) -> np.ndarray:
         return np.where(np.isnan(X[:, 1]), np.nan_to_num(X[:, 0], nan=0.5), X[:, 1])
 
-    knowing = missing_tests(cohort, tests, {"a": 0.9}, of_b, donors=10)[0]
-    unknown = missing_tests(cohort, tests, {}, of_b, donors=200)[0]
+    knowing = missing_tests(cohort, tests, {"a": 0.9}, of_b, donors=10).tests[0]
+    unknown = missing_tests(cohort, tests, {}, of_b, donors=200).tests[0]
     assert knowing.expected_change < 0.02
     assert unknown.expected_change == pytest.approx(0.25, abs=0.01)
 
@@ -108,7 +120,7 @@ def test_a_test_that_no_patient_had_has_no_donors() -> None:
     cohort = mixed_cohort()
     X = cohort.X.copy()
     X[:, 2] = np.nan
-    value = missing_tests(Cohort("c", cohort.outcome, cohort.features, X, cohort.y), TESTS[1:2], {}, risk)[0]
+    value = missing_tests(Cohort("c", cohort.outcome, cohort.features, X, cohort.y), TESTS[1:2], {}, risk).tests[0]
     assert (value.donors, value.expected_change, value.change_per_cost) == (0, 0.0, 0.0)
 
 

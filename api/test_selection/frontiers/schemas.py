@@ -107,3 +107,4 @@ class MissingTestsDocument(BaseModel):
     model_id: str
     risk: float = Field(description="Risk by the search's model, without these tests.")
     items: list[MissingTestDocument]
+    warnings: list[str] = Field(description="Unusual values. A level unseen in training is treated as missing.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -24,7 +24,7 @@ from api.test_selection.frontiers.schemas import (
 )
 from api.test_selection.problems.building import choose_tests
 from autoprog.catalogue import DiagnosticTest
-from autoprog.cohort import Cohort, classified, encode_patients, from_parquet
+from autoprog.cohort import Cohort, classified, from_parquet
 from autoprog.csmd import check_tests, missing_tests
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.search import SearchSettings
@@ -116,18 +116,17 @@ def rank_missing_tests(
     model, cohort = context.load_model(row.sha256), _load_cohort(context.files, sha256)
     tests = [DiagnosticTest.from_json(test) for test in frontier.document["tests"]]
     found = missing_tests(cohort, tests, request.patient, model.risks)
-    nothing = dict.fromkeys((feature.name for feature in cohort.features), None)
-    known: Mapping[str, object] = {**nothing, **request.patient}
-    risk = float(model.risks(encode_patients(cohort.features, [known]).X)[0])
     return MissingTestsDocument(
-        model_id=row.id, risk=risk, items=[MissingTestDocument(**_shown(asdict(each))) for each in found]
+        model_id=row.id,
+        risk=found.risk,
+        items=[MissingTestDocument(**_shown(asdict(each))) for each in found.tests],
+        warnings=list(found.warnings),
     )
 
 
 def _shown(found: dict[str, Any]) -> dict[str, Any]:
     per_cost = found["change_per_cost"]
-    shown = {name: value for name, value in found.items() if name != "risk"}
-    return shown | {"change_per_cost": "inf" if math.isinf(per_cost) else per_cost}
+    return found | {"change_per_cost": "inf" if math.isinf(per_cost) else per_cost}
 
 
 @lru_cache(maxsize=4)
