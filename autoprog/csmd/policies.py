@@ -1,4 +1,6 @@
-"""Policies: how sure one must be that two arms disagree, as the index of a pair.
+"""Policies of the selection, and weak dominance, the condition under which they find the best arm without the truth.
+
+A policy says how sure one must be that two arms disagree, as the index of a pair.
 
     D, N      observed disagreements of a pair, and its observations                     (...)
     phat      D / N                                                                      (...)
@@ -14,7 +16,7 @@
 The selection only asks whether an index reaches the gap, so no index is computed: kl_ucb reaches it exactly when
 gap <= phat, or gap <= 1 and N kl(phat, gap) is within the bound.
 
-Weak dominance: when the selection can find the best arm without ever seeing the truth.
+Weak dominance holds where xi > 0.
 
     C         scaled costs                                                                     (n,)
     gamma     P(Y^i != Y), error of every arm                                                  (n,)
@@ -22,15 +24,14 @@ Weak dominance: when the selection can find the best arm without ever seeing the
     i*        optimal arm: the largest index among the minimisers of C + gamma                 scalar
     xi        minimum over j after i* of C_j - C_{i*} - p_{i* j}; infinite if there is none    scalar
 
-Weak dominance holds where xi > 0. In a cascade the j after i* are those of larger index; among subsets, all others that
-cost at least as much, nested or not. If two arms of equal cost ever disagree, disagreements cannot tell the better one,
-and xi is below 0. Without the truth neither i* nor xi is known.
+In a cascade the j after i* are those of larger index; among subsets, all others that cost at least as much, nested or
+not. If two arms of equal cost ever disagree, disagreements cannot tell the better one, and xi is below 0. Without the
+truth neither i* nor xi is known.
 
 References
 ----------
-Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, eq. 7 and algorithm 1; Garivier & Cappé
-2011, COLT (kl-UCB).
-Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, sections II to IV and Table I.
+Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, eq. 7 and algorithm 1 (policies), sections
+II to IV and Table I (weak dominance); Garivier & Cappé 2011, COLT (kl-UCB).
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ PolicyName = Literal["ts", "kl_ucb", "ucb1"]
 
 SETTINGS: Mapping[str, PolicyName] = {"a": "kl_ucb", "alpha": "ucb1"}
 """Settings and the policies they belong to."""
+
+# Sums of a cost and an error that look equal may differ by rounding.
+_TIE = 1e-12
+# Cells of a table that are copied as floats at once.
+_MAX_COPIED = 1 << 22
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.integer[Any]]
@@ -210,10 +216,6 @@ def make_policy(name: PolicyName, **settings: float) -> Policy:
     return POLICIES[name](**settings)
 
 
-# Sums of a cost and an error that look equal may differ by rounding.
-_TIE = 1e-12
-
-
 @dataclass(frozen=True, slots=True)
 class WeakDominance:
     """Whether the best arm can be found from disagreements alone."""
@@ -256,8 +258,12 @@ def arms_after(arms: Arms, arm: int) -> NDArray[np.intp]:
 
 def disagreements(predictions: NDArray[np.integer]) -> _Floats:
     """Share of the rows in which two arms differ, symmetric (n, n), from predictions 0 or 1 of shape (rows, n)."""
-    Y = predictions.astype(np.float64)
-    both = Y.T @ Y
-    ones = Y.sum(axis=0)
-    p: _Floats = (ones[:, None] + ones[None, :] - 2 * both) / len(Y)
+    n_rows, n = predictions.shape
+    step = max(1, _MAX_COPIED // n)
+    both = np.zeros((n, n))
+    for start in range(0, n_rows, step):
+        Y = predictions[start : start + step].astype(np.float64)
+        both += Y.T @ Y
+    ones = np.diag(both)
+    p: _Floats = (ones[:, None] + ones[None, :] - 2 * both) / n_rows
     return p

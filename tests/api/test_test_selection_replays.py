@@ -6,12 +6,23 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from autoprog.csmd import problem_from_json, replay
+from api.test_selection.replays.service import MAX_SECONDS_AT_ONCE, AskedReplay
+from autoprog.csmd import (
+    DiagnosticTest,
+    PredictionTable,
+    SelectionProblem,
+    make_arms,
+    make_policy,
+    problem_from_json,
+    problem_to_json,
+    replay,
+)
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
+from autoprog.storage.test_selection_tables import SelectionProblemRow
 from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import PROBLEMS, make_problem, patients
 from tests.search.inline import InlineDispatcher
@@ -46,6 +57,16 @@ def test_the_margin_of_the_last_arm_is_infinite(client: TestClient) -> None:
     problem = make_problem(client, trade_off=0)
     done = made(client.post(f"{PROBLEMS}/{problem['id']}/replays", json=BODY), 200)
     assert done["weak_dominance"] == {"holds": True, "xi": "inf", "optimal": "3"}
+
+
+def test_the_expected_time_grows_with_the_table() -> None:
+    tests = tuple(DiagnosticTest(str(k), 1.0) for k in range(10))
+    problem = SelectionProblem(make_arms("subset", tests, 0.01), make_policy("ts"))
+    row = SelectionProblemRow(document=problem_to_json(problem))
+    few, many = (
+        AskedReplay(row, PredictionTable(np.zeros((n, 1023), np.int8), None), 1, 1, "as_given", 0) for n in (10, 10_000)
+    )
+    assert few.seconds < MAX_SECONDS_AT_ONCE < many.seconds
 
 
 def test_a_long_one_takes_a_job(client: TestClient, runner: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:

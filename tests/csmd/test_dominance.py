@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from autoprog.csmd import Arms, disagreements, optimal_arm, weak_dominance
+from autoprog.csmd import Arms, disagreements, optimal_arm, policies, weak_dominance
 from tests.csmd.naive import cascade, subsets
 from tests.csmd.table_1 import ERRORS, INSTANCES, instance, pima_predictions
 
@@ -63,6 +65,17 @@ def test_xi_is_its_definition(arms: Arms) -> None:
         dominance = weak_dominance(arms, gamma, p)
         assert dominance.optimal == best
         assert dominance.xi == pytest.approx(xi)
+
+
+def test_disagreements_copy_a_part_of_the_table_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    Y = np.random.default_rng(2).integers(0, 2, (50_000, 7), dtype=np.int8)
+    monkeypatch.setattr(policies, "_MAX_COPIED", 10_000)
+    tracemalloc.start()
+    p = disagreements(Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(p, [[np.mean(Y[:, i] != Y[:, j]) for j in range(7)] for i in range(7)])
+    assert peak < Y.nbytes
 
 
 def test_strong_dominance_implies_weak() -> None:

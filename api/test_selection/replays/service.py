@@ -31,8 +31,9 @@ MAX_SECONDS_AT_ONCE = 0.5
 """Longest expected time of a replay that is run while the client waits."""
 
 _MAX_CELLS = 10_000_000
-# Measured seconds of a round of all repetitions run side by side, and of a pair of arms in each of them.
-_ROUND_S, _PAIR_S, _SIDE_BY_SIDE = 7e-5, 1.6e-7, 256
+# Measured seconds of a round of all repetitions run side by side, of a pair of arms in each of them, and of two arms in
+# each row of the table.
+_ROUND_S, _PAIR_S, _ROW_S, _SIDE_BY_SIDE = 7e-5, 1.6e-7, 1e-10, 256
 _INTEGERS = {"rounds": (1, MAX_ROUNDS), "repetitions": (1, MAX_STEPS), "seed": (0, MAX_SEED - 1)}
 
 
@@ -52,7 +53,8 @@ class AskedReplay:
         """Expected processor seconds of a replay."""
         pairs = problem_from_json(self.problem.document).arms.n_pairs
         passes = math.ceil(self.repetitions / _SIDE_BY_SIDE)
-        return self.rounds * (_ROUND_S * passes + _PAIR_S * pairs * self.repetitions)
+        n_rows, n = self.table.predictions.shape
+        return self.rounds * (_ROUND_S * passes + _PAIR_S * pairs * self.repetitions) + _ROW_S * n_rows * n**2
 
     def document(self) -> dict[str, Any]:
         """Return everything to store of the request besides the table, as JSON."""
