@@ -225,8 +225,8 @@ class WeakDominance:
 
     @property
     def holds(self) -> bool:
-        """Whether xi is above 0."""
-        return self.xi > 0
+        """Whether xi is above 0, and not by rounding."""
+        return self.xi > _TIE
 
 
 def optimal_arm(C: _Floats, gamma: _Floats) -> int:

@@ -50,6 +50,12 @@ def test_ties_go_to_the_largest_index() -> None:
     assert optimal_arm(np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.1, 0.1])) == 1
 
 
+def test_weak_dominance_does_not_hold_by_rounding() -> None:
+    dominance = weak_dominance(cascade([0.3, 0.1]), np.array([0.2, 0.3]), np.array([[0.0, 0.1], [0.1, 0.0]]))
+    assert 0 < dominance.xi < 1e-15
+    assert not dominance.holds
+
+
 @pytest.mark.parametrize("arms", [cascade([0.05, 0.1, 0.07]), subsets([0.1, 0.2, 0.1])])
 def test_xi_is_its_definition(arms: Arms) -> None:
     rng = np.random.default_rng(0)
