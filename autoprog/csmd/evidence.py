@@ -1,9 +1,16 @@
-"""Evidence of a live problem's feedback for or against the assumptions of the theory.
+"""What a live problem has learnt from feedback, and its evidence for or against the assumptions of the theory.
 
-    D, N      disagreements and observations of every pair                             (P,)
-    phat      D / N                                                                    (P,)
-    i         arm that the selection takes with phat as the estimates                  scalar
-    margin    minimum over j after i of C_j - C_i - p_ij, in errors                    scalar
+    D, N          disagreements and observations of every pair of arms                     (P,)
+    plays         rounds in which an arm was chosen                                        (n,)
+    feedback      those of them that have feedback                                         (n,)
+    chains        rounds in which at least three nested arms were seen                     scalar
+    reversals     those of them whose outputs change in both directions as tests are added scalar
+    phat          D / N                                                                    (P,)
+    i             arm that the selection takes with phat as the estimates                  scalar
+    margin        minimum over j after i of C_j - C_i - p_ij, in errors                    scalar
+
+Since all counts are sums, the order of feedback does not matter, and a snapshot with the later rows is the whole state.
+The caller must ensure that no row is counted twice.
 
 Weak dominance concerns the best arm, which is unknown without the truth. The margin of i can be estimated: above 0 no
 later arm can be better than i; whether an earlier arm is better stays open. Strong dominance (an arm that is right
@@ -13,17 +20,6 @@ directions as tests are added, but never proved.
 Intervals hold at every time, although the data decide which arms are played: p is excluded once the likelihood averaged
 over a uniform prior exceeds that at p by 1 / (1 - level). By Ville's inequality this ever happens to the true p with
 probability at most 1 - level. For a margin, 1 - level is divided by its number of pairs.
-
-Sums over a problem's feedback: everything it has learnt.
-
-    D, N          disagreements and observations of every pair of arms                     (P,)
-    plays         rounds in which an arm was chosen                                        (n,)
-    feedback      those of them that have feedback                                         (n,)
-    chains        rounds in which at least three nested arms were seen                     scalar
-    reversals     those of them whose outputs change in both directions as tests are added scalar
-
-Since all are sums, the order of feedback does not matter, and a snapshot with the later rows is the whole state. The
-caller must ensure that no row is counted twice.
 
 References
 ----------
@@ -48,6 +44,15 @@ from autoprog.csmd.arms import Arms
 from autoprog.csmd.policies import UCB1, Policy, arms_after
 from autoprog.csmd.selection import select
 from autoprog.errors import ArtifactError
+
+LEVEL = 0.95
+"""Probability of the intervals."""
+
+_BISECTIONS = 45
+# Arms of equal cost that a text names.
+_NAMED = 10
+
+_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +131,6 @@ def is_reversal(arms: Arms, arm: int, predictions: NDArray[np.integer]) -> bool:
     fewer, more = arms.coverings(arm)
     change = predictions[more].astype(np.int8) - predictions[fewer]
     return bool((change > 0).any() and (change < 0).any())
-
-
-LEVEL = 0.95
-
-_Floats = NDArray[np.float64]
-_BISECTIONS = 45
-_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +244,7 @@ def dominance_evidence(arms: Arms, counts: Counts) -> DominanceEvidence:
     arm, is_fallback = estimated_choice(arms, counts)
     name, after = arms.arms[arm].id, arms_after(arms, arm)
     if not len(after):
-        says = f"arm {name} is the dearest: there is no later arm that it could fall behind without being seen to"
+        says = f"arm {name} is {_last(arms)}: there is no later arm that it could fall behind without being seen to"
         return DominanceEvidence(name, is_fallback, None, None, None, "vacuous", says)
     first, second = np.minimum(after, arm), np.maximum(after, arm)
     pairs = second * (second - 1) // 2 + first
@@ -263,6 +261,11 @@ def dominance_evidence(arms: Arms, counts: Counts) -> DominanceEvidence:
         return DominanceEvidence(name, is_fallback, None, None, None, "open", says)
     verdict = "supported" if lower > 0 else "refuted" if upper <= 0 else "open"
     return DominanceEvidence(name, is_fallback, margin, lower, upper, verdict, _in_words(name, verdict))
+
+
+def _last(arms: Arms) -> str:
+    """Which arm comes last; that of a cascade need not be the dearest where each arm has a trade-off of its own."""
+    return "the last arm" if arms.structure == "cascade" else "the dearest arm"
 
 
 def _of_equal_cost(arms: Arms, arm: int, equals: NDArray[np.intp]) -> str:
@@ -334,7 +337,7 @@ def problem_warnings(arms: Arms, counts: Counts, policy: Policy) -> tuple[str, .
     evidence = dominance_evidence(arms, counts)
     if evidence.is_fallback:
         warnings.append(
-            "no arm is in both selection sets by the estimates: the dearest arm is played, which may cost every round"
+            f"no arm is in both selection sets by the estimates: {_last(arms)} is played, which may cost every round"
         )
     if evidence.verdict == "refuted":
         warnings.append(evidence.says)

@@ -83,7 +83,7 @@ def test_a_cycle_is_told() -> None:
     arms = cascade([0.0, 0.2, 0.2])
     counts = Counts(np.array([1, 9, 1], np.int32), np.full(3, 10, np.int32), np.full(3, 5), np.full(3, 5))
     assert estimated_choice(arms, counts) == (2, True)
-    assert any("no arm is in both" in warning for warning in problem_warnings(arms, counts, KLUCB()))
+    assert any("the last arm is played" in warning for warning in problem_warnings(arms, counts, KLUCB()))
 
 
 def test_a_wide_margin_is_supported_and_a_negative_one_refuted() -> None:
@@ -97,7 +97,9 @@ def test_a_wide_margin_is_supported_and_a_negative_one_refuted() -> None:
     assert evidence.upper is not None
     assert 0 < evidence.lower < evidence.margin < evidence.upper
     cheap = cascade([0.0, 0.0, 0.0])
-    assert dominance_evidence(cheap, learnt(cheap, Y)).verdict == "vacuous"
+    evidence = dominance_evidence(cheap, learnt(cheap, Y))
+    assert evidence.verdict == "vacuous"
+    assert evidence.says.startswith("arm 3 is the last arm: there is no later arm")
 
 
 def test_a_fallback_of_subsets_is_refuted_or_open() -> None:
@@ -107,6 +109,7 @@ def test_a_fallback_of_subsets_is_refuted_or_open() -> None:
     counts = learnt(arms, rng.integers(0, 2, (500, 3)))
     evidence = dominance_evidence(arms, counts)
     assert evidence.verdict == "vacuous"
+    assert evidence.says.startswith("arm 3 is the dearest arm: ")
     assert evidence.arm == "3"
     assert problem_warnings(arms, counts, ThompsonSampling())[0].startswith(
         "with subsets weak dominance is rarely true"
