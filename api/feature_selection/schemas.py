@@ -94,10 +94,10 @@ class StreamRequest(FaultCollector):
     truncate: Annotated[Any, WithJsonSchema({"type": "boolean", "default": False})] = Field(
         default=False, description="Whether `epsilon_greedy` keeps only its largest weights, as published."
     )
-    prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _POSITIVE, "minItems": 2, "maxItems": 2})] = Field(
+    prior: Annotated[Any, WithJsonSchema({**_NUMBERS, "minItems": 2, "maxItems": 2})] = Field(
         [1.0, 1.0],
-        description="Prior of each feature's mean reward, for `thompson`: two parameters of a Beta distribution, or "
-        "mean and standard deviation of a normal one.",
+        description="Prior of each feature's mean reward, for `thompson`: two parameters of a Beta distribution, both "
+        "above 0, or with `gaussian` mean and standard deviation of a normal one, the latter above 0.",
     )
     likelihood: Annotated[Any, WithJsonSchema({"enum": ["bernoulli", "gaussian"], "default": "bernoulli"})] = Field(
         "bernoulli",

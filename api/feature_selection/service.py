@@ -94,7 +94,10 @@ def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
     pair = request.prior if isinstance(request.prior, list | tuple) else ()
     numbers = [number for number in map(parse_number, pair) if number is not None]
     if len(numbers) != 2 or len(pair) != 2:
-        faults.append(Fault("/prior", "must be two numbers above 0"))
+        pair_of = (
+            "a mean and a standard deviation above 0" if request.likelihood == "gaussian" else "two numbers above 0"
+        )
+        faults.append(Fault("/prior", f"must be {pair_of}"))
         numbers = list(default.prior)
     seed = request.seed if is_integer(request.seed, 0, MAX_SEED - 1) else 0
     return StreamOptions(

@@ -121,7 +121,7 @@ class GivenMoments:
 
 def _standardised(values: _Floats, mean: _Floats, sd: _Floats) -> _Floats:
     # Rounding leaves a constant column a standard deviation of about 1e-16 times its size.
-    varies = sd > 1e-12 * np.maximum(1.0, np.abs(mean))
+    varies = sd > 1e-12 * np.abs(mean)
     z: _Floats = np.where(varies, (values - mean) / np.where(varies, sd, 1.0), 0.0)
     return z
 

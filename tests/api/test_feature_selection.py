@@ -196,6 +196,18 @@ def test_a_family_of_subsets_is_kept_to(
     assert [each["cost"] for each in listed] == [family.order(FEATURES, each["features"])[1] for each in listed]
 
 
+def test_the_prior_mean_of_a_normal_reward_may_be_negative(client: TestClient) -> None:
+    schema = client.get("/openapi.json").json()["components"]["schemas"]["StreamRequest"]["properties"]["prior"]
+    assert schema["items"] == {"type": "number"}
+    assert make_stream(client, likelihood="gaussian", prior=[-2, 0.5])["prior"] == [-2, 0.5]
+    for likelihood, detail in (
+        ("gaussian", "must be a mean and a standard deviation above 0"),
+        ("bernoulli", "must be two numbers above 0"),
+    ):
+        body = {"features": FEATURES, "likelihood": likelihood, "prior": ["x", 1]}
+        assert find_faults(client.post(STREAMS, json=body)) == {"/prior": detail}
+
+
 def test_all_that_is_wrong_with_a_family_and_a_reward_is_told(client: TestClient) -> None:
     bad = {
         **STREAM, "budget": "x", "trade_off": [], "subsets": [["age"], 3, ["", "bmi"]], "likelihood": 3, "noise": "z",

@@ -42,6 +42,18 @@ def test_running_moments_are_those_of_what_was_seen() -> None:
             assert value == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e-60, 1e-13, 1.0, 1e60])
+def test_features_are_standardised_whatever_their_unit(unit: float) -> None:
+    x = np.array([1.0, 2.0, 4.0]) * unit
+    both, moments = np.arange(2), RunningMoments(2)
+    for value in x:
+        row = np.array([value, x[2]])  # the second feature is constant
+        moments.learn(both, row)
+    for standardisation in (moments, GivenMoments.of(np.column_stack([x, np.full(3, x[2])]))):
+        z = standardisation.apply(both, np.array([x[2], x[2]]))
+        np.testing.assert_allclose(z, [(4 - 7 / 3) / np.std([1, 2, 4]), 0.0], rtol=1e-9)
+
+
 def test_given_moments() -> None:
     X = np.array([[1.0, 7.0], [3.0, 7.0], [np.nan, 7.0]])
     moments = GivenMoments.of(X)
