@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,6 @@ class Matrix:
     prior: tuple[float | str | None, ...] | None = None  # texts that are no numbers stay as written
 
 
-@dataclass
-class _BadCells:
-    count: int = 0
-    rows: list[int] = field(default_factory=list)
-
-
 class MatrixBuilder:
     """Builder of a matrix from the rows of a file, batch by batch."""
 
@@ -49,7 +43,8 @@ class MatrixBuilder:
         self._rows: list[NDArray[np.uint8]] = []
         self._known: list[NDArray[np.uint8]] = []
         self._has_empty = False
-        self._bad: dict[int, _BadCells] = {}
+        self._n_bad = np.zeros(len(queries), dtype=np.int64)  # cells that are no answer, by query
+        self._bad_rows: dict[int, list[int]] = {}  # the first rows of those, of the first queries that have any
         self._texts: dict[str, list[Any]] = {role: [] for role in roles}
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -60,17 +55,22 @@ class MatrixBuilder:
         codes = np.empty((n, len(self._queries)), dtype=np.uint8)
         for q, column in enumerate(self._queries):
             codes[:, q] = cell_codes(batch.column(column))
-        for i, q in np.argwhere(codes == _BAD):
-            bad = self._bad.setdefault(int(q), _BadCells())
-            bad.count += 1
-            if len(bad.rows) < FIRST:
-                bad.rows.append(self._first_row + self._n_rows + int(i))
+        self._count_bad(codes == _BAD)
         self._rows.append(np.packbits(codes == 1, axis=1))
         self._known.append(np.packbits(codes != _EMPTY, axis=1))
         self._has_empty |= bool((codes == _EMPTY).any())
         for role, column in self._roles.items():
             self._texts[role] += _plain(batch.column(column)).to_pylist()
         self._n_rows += n
+
+    def _count_bad(self, bad: NDArray[np.bool_]) -> None:
+        counts = bad.sum(axis=0)
+        self._n_bad += counts
+        for q in np.flatnonzero(self._n_bad)[:MAX_FAULTS].tolist():
+            rows = self._bad_rows.setdefault(q, [])
+            if counts[q] and len(rows) < FIRST:
+                first = np.flatnonzero(bad[:, q])[: FIRST - len(rows)]
+                rows += (self._first_row + self._n_rows + first).tolist()
 
     def finish(self, faults: list[Fault], passed_over: Sequence[int] = ()) -> Matrix:
         """Return the matrix and add the faults of its cells; `passed_over` are numbers of skipped rows, ascending."""
@@ -89,13 +89,14 @@ class MatrixBuilder:
 
     def _cell_faults(self, passed_over: Sequence[int]) -> list[Fault]:
         faults = []
-        for q in sorted(self._bad)[:MAX_FAULTS]:
-            bad = self._bad[q]
-            rows = listed((str(_number_in_file(row, passed_over)) for row in bad.rows), bad.count)
-            where = f"rows {rows}" if bad.count > 1 else f"row {rows}"
-            detail = f"{count_text(bad.count, 'cell')} that {'is' if bad.count == 1 else 'are'} not 0 or 1: {where}"
+        columns = np.flatnonzero(self._n_bad)
+        for q in columns[:MAX_FAULTS].tolist():
+            count = int(self._n_bad[q])
+            rows = listed((str(_number_in_file(row, passed_over)) for row in self._bad_rows[q]), count)
+            where = f"rows {rows}" if count > 1 else f"row {rows}"
+            detail = f"{count_text(count, 'cell')} that {'is' if count == 1 else 'are'} not 0 or 1: {where}"
             faults.append(Fault(column_pointer(self._names[self._queries[q]]), detail))
-        if (rest := len(self._bad) - MAX_FAULTS) > 0:
+        if (rest := len(columns) - MAX_FAULTS) > 0:
             faults.append(Fault("/file/columns", f"{count_text(rest, 'more column')} with cells that are not 0 or 1"))
         return faults
 

@@ -94,10 +94,9 @@ def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
     pair = request.prior if isinstance(request.prior, list | tuple) else ()
     numbers = [number for number in map(parse_number, pair) if number is not None]
     if len(numbers) != 2 or len(pair) != 2:
-        pair_of = (
-            "a mean and a standard deviation above 0" if request.likelihood == "gaussian" else "two numbers above 0"
-        )
-        faults.append(Fault("/prior", f"must be {pair_of}"))
+        is_normal = request.likelihood == "gaussian"
+        wanted = "a mean and a standard deviation above 0" if is_normal else "two numbers above 0"
+        faults.append(Fault("/prior", f"must be {wanted}"))
         numbers = list(default.prior)
     seed = request.seed if is_integer(request.seed, 0, MAX_SEED - 1) else 0
     return StreamOptions(

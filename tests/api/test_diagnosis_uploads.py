@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import time
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.diagnosis import matrix_file
+from api.diagnosis.matrix_columns import MatrixBuilder
+from autoprog.errors import Fault
 from tests.api.diagnosing import (
     MODELS,
     RESPONSES,
@@ -266,3 +269,17 @@ def test_expansions_of_an_upload_are_judged_where_they_stand(client: TestClient)
     faults = find_faults(post(client, packed(RESPONSES), **spec, max_objects=0, max_errors=1))
     assert set(faults) == {"/spec/max_objects", "/spec/max_errors"}
     assert made(post(client, packed(RESPONSES), **spec, max_objects=2))["n_objects"] == 10
+
+
+def test_a_matrix_of_wrong_cells_is_refused_at_once() -> None:
+    names = [f"q{j}" for j in range(2000)]
+    builder = MatrixBuilder(names, {}, range(2000), first_row=2)
+    faults: list[Fault] = []
+    before = time.process_time()
+    for n in (1, 3, 1000):
+        builder.add(pa.record_batch([np.full(n, 7, np.int8)] * 2000, names))
+    builder.finish(faults, passed_over=[3])
+    assert time.process_time() - before < 1
+    assert (faults[0].pointer, len(faults)) == ("/file/columns/q0", 101)
+    assert faults[0].detail == "1,004 cells that are not 0 or 1: rows 2, 4, 5, 6, 7 and 999 more"
+    assert faults[100].detail == "1,900 more columns with cells that are not 0 or 1"
