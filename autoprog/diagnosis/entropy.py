@@ -85,7 +85,12 @@ def renyi_entropy(p: _Floats, alpha: float) -> float:
     """H_alpha(P) in bits, in [H(P), log2 K], for alpha in [0, 1]: 1 is Shannon's, 0 counts the targets above 0."""
     if alpha == 1.0:
         return shannon_entropy(p)
-    return float(logsumexp(alpha * np.log(p[p > 0]))) / (1.0 - alpha) / math.log(2.0)
+    p = p[p > 0]
+    if alpha > 0.5:  # next to 1 the logarithm of 1 + tiny is divided by the tiny 1 - alpha
+        logarithm = math.log1p(p @ np.expm1((alpha - 1.0) * np.log(p)))
+    else:
+        logarithm = float(logsumexp(alpha * np.log(p)))
+    return logarithm / (1.0 - alpha) / math.log(2.0)
 
 
 @dataclass(frozen=True)

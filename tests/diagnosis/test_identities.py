@@ -153,6 +153,15 @@ def test_bound_is_attained_by_halving() -> None:
     assert expected_cost(grow_tree(model)) == cost_bounds(model).expected == 4
 
 
+@pytest.mark.parametrize("base", [1 + 1e-15, 1 + 1e-12, 1 + 1e-7, 1 + 1e-5, 1.01])
+@pytest.mark.parametrize("cost", [1e-9, 1.0])
+def test_the_exponential_bound_of_bases_next_to_1_is_attained_by_halving(base: float, cost: float) -> None:
+    model = build_model([[0, 0], [0, 1], [1, 0], [1, 1]], costs=[cost, cost])
+    tree = grow_tree(with_options(model, ModelOptions(exponential_cost_base=base)))
+    assert cost_bounds(tree.model).exponential == pytest.approx(2 * cost, rel=1e-14)
+    assert exponential_cost(tree, base) == pytest.approx(2 * cost, rel=1e-14)
+
+
 def test_entropies_against_scipy_and_their_limits() -> None:
     p = np.random.default_rng(8).dirichlet(np.ones(30))
     assert shannon_entropy(p) == pytest.approx(entropy(p, base=2), rel=1e-12)
