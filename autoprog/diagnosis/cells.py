@@ -14,8 +14,8 @@ from autoprog.errors import Fault
 
 # Cells that are checked together, so that a large matrix needs no second copy.
 _CHUNK = 1 << 22
-# Cells or rows that are named one by one before the rest is counted, which leaves room for other faults.
-_MOST = 50
+MAX_NAMED = 50
+"""Largest number of cells or rows that are named one by one before the rest is counted; it leaves room for others."""
 
 
 def read_cells(responses: object, faults: list[Fault]) -> Responses | None:
@@ -32,14 +32,14 @@ def read_cells(responses: object, faults: list[Fault]) -> Responses | None:
         part = matrix[start : start + step]
         empty = np.isnan(part) if part.dtype.kind == "f" else np.zeros(part.shape, dtype=bool)
         bad = (part != 0) & (part != 1) & ~empty
-        for i, q in np.argwhere(bad)[: max(0, _MOST - wrong)]:
+        for i, q in np.argwhere(bad)[: max(0, MAX_NAMED - wrong)]:
             faults.append(Fault(f"/responses/{start + i}/{q}", "must be 0 or 1"))
         wrong += int(bad.sum())
         rows[start : start + step] = np.packbits(part == 1, axis=1)
         known[start : start + step] = np.packbits(~empty, axis=1)
         has_empty |= bool(empty.any())
-    if wrong > _MOST:
-        faults.append(Fault("/responses", f"{count_text(wrong - _MOST, 'more cell')} that are not 0 or 1"))
+    if wrong > MAX_NAMED:
+        faults.append(Fault("/responses", f"{count_text(wrong - MAX_NAMED, 'more cell')} that are not 0 or 1"))
     return Responses(rows, N, known if has_empty else None)
 
 
@@ -57,11 +57,11 @@ def _as_numbers(responses: object, faults: list[Fault]) -> NDArray[Any] | None:
     if not lengths:
         return np.empty((0, 0))
     odd = [i for i, length in enumerate(lengths) if length != lengths[0] or length < 0]
-    for i in odd[:_MOST]:
+    for i in odd[:MAX_NAMED]:
         text = "must be a list" if lengths[i] < 0 else f"has {lengths[i]:,} cells, the first row {lengths[0]:,}"
         faults.append(Fault(f"/responses/{i}", text))
-    if len(odd) > _MOST:
-        faults.append(Fault("/responses", f"{count_text(len(odd) - _MOST, 'more row')} of another length"))
+    if len(odd) > MAX_NAMED:
+        faults.append(Fault("/responses", f"{count_text(len(odd) - MAX_NAMED, 'more row')} of another length"))
     if odd:
         return None
     return np.array([[_number(cell) for cell in row] for row in responses], dtype=np.float64)

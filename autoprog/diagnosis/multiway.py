@@ -39,7 +39,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.messages import listed
+from autoprog.cohort.messages import count_text, listed
 from autoprog.diagnosis.building import (
     MAX_NAME,
     checked_base,
@@ -48,6 +48,7 @@ from autoprog.diagnosis.building import (
     checked_per_query,
     checked_weights,
 )
+from autoprog.diagnosis.cells import MAX_NAMED
 from autoprog.diagnosis.entropy import Bounds, distinguishable, entropy_bounds
 from autoprog.diagnosis.model import mixed_classes
 from autoprog.diagnosis.responses import sums_by_code
@@ -166,11 +167,10 @@ def build_multiway_model(
         )
     if M * N > MAX_MULTIWAY_CELLS:
         faults.append(Fault("/responses", f"{M:,} objects by {N:,} queries, at most {MAX_MULTIWAY_CELLS:,} cells"))
-    faults += [
-        Fault(f"/responses/{i}", f"has {len(row):,} cells, the first row {N:,}")
-        for i, row in enumerate(rows)
-        if len(row) != N
-    ]
+    odd = [i for i, row in enumerate(rows) if len(row) != N]
+    faults += [Fault(f"/responses/{i}", f"has {len(rows[i]):,} cells, the first row {N:,}") for i in odd[:MAX_NAMED]]
+    if len(odd) > MAX_NAMED:
+        faults.append(Fault("/responses", f"{count_text(len(odd) - MAX_NAMED, 'more row')} of another length"))
     names = checked_names("objects", objects, M, faults)
     asked = checked_names("queries", queries, N, faults)
     group_names, group_of = checked_groups(groups, names, faults)
@@ -184,7 +184,14 @@ def build_multiway_model(
     if faults:
         raise InvalidInputError(faults)
     codes = np.zeros((M, N), dtype=np.int64)
-    possible = [_read_answers(rows, q, None if answers is None else answers[q], codes, faults) for q in range(N)]
+    possible, n_wrong = [], 0
+    for q in range(N):
+        found, wrong, detail = _read_answers(rows, q, None if answers is None else answers[q], codes, faults)
+        possible.append(found)
+        faults += [Fault(f"/responses/{i}/{q}", detail) for i in wrong[: max(0, MAX_NAMED - n_wrong)]]
+        n_wrong += len(wrong)
+    if n_wrong > MAX_NAMED:
+        faults.append(Fault("/responses", f"{count_text(n_wrong - MAX_NAMED, 'more cell')} without a possible answer"))
     if faults:
         raise InvalidInputError(faults)
     grouped = groups is not None and any(g is not None for g in groups)
@@ -195,25 +202,27 @@ def build_multiway_model(
 
 def _read_answers(
     rows: list[list[str]], q: int, given: Sequence[str] | None, codes: _Ints, faults: list[Fault]
-) -> tuple[str, ...]:
-    """Answers of a query; writes into `codes` which of them each object gives."""
+) -> tuple[tuple[str, ...], list[int], str]:
+    """Answers of a query, objects that give none of them, and why; writes the others' answers into `codes`."""
     column = [row[q] for row in rows]
-    wrong = [i for i, answer in enumerate(column) if not isinstance(answer, str) or not 0 < len(answer) <= MAX_NAME]
-    faults += [Fault(f"/responses/{i}/{q}", f"give an answer of 1 to {MAX_NAME} characters") for i in wrong]
-    possible = tuple(dict.fromkeys(column if given is None else given)) if not wrong else ()
+    if given is not None and not all(map(_is_answer, given)):
+        faults.append(Fault(f"/answers/{q}", f"give answers of 1 to {MAX_NAME} characters"))
+        given = None
     if given is not None and len(set(given)) < len(given):
         faults.append(Fault(f"/answers/{q}", "names an answer twice"))
+    wrong = [i for i, answer in enumerate(column) if not _is_answer(answer)]
+    if wrong:
+        return (), wrong, f"give an answer of 1 to {MAX_NAME} characters"
+    possible = tuple(dict.fromkeys(column if given is None else given))
     if len(possible) > MAX_ANSWERS:
         faults.append(Fault(f"/answers/{q}", f"{len(possible):,} answers, at most {MAX_ANSWERS} are allowed"))
     place = {answer: c for c, answer in enumerate(possible)}
-    for i, answer in enumerate(column):
-        if wrong:
-            break
-        if answer in place:
-            codes[i, q] = place[answer]
-        else:
-            faults.append(Fault(f"/responses/{i}/{q}", f"must be one of {listed(possible, MAX_ANSWERS)}"))
-    return possible
+    codes[:, q] = [place.get(answer, -1) for answer in column]
+    return possible, np.flatnonzero(codes[:, q] < 0).tolist(), f"must be one of {listed(possible, len(possible))}"
+
+
+def _is_answer(answer: object) -> bool:
+    return isinstance(answer, str) and 0 < len(answer) <= MAX_NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,7 +431,7 @@ def multiway_state(model: MultiwayModel, given: Mapping[str, str | None]) -> Mul
         if name not in place:
             faults.append(Fault(f"/{name}", "the model has no such query"))
         elif answer is not None and answer not in (possible := model.answers[place[name]]):
-            faults.append(Fault(f"/{name}", f"must be one of {listed(possible, MAX_ANSWERS)}, or null"))
+            faults.append(Fault(f"/{name}", f"must be one of {listed(possible, len(possible))}, or null"))
         elif answer is not None:
             q = place[name]
             left = left[model.responses[left, q] == model.answers[q].index(answer)]

@@ -85,6 +85,9 @@ def test_every_fault_is_named(client: TestClient) -> None:
     assert set(find_faults(client.post(URL, json={**ANAEMIA, "answers": []}))) == {"/answers"}
     twice = [{"name": "cell volume", "answers": "low"}, {"name": "ferritin", "answers": ["low", "low"]}]
     assert set(find_faults(client.post(URL, json={**ANAEMIA, "queries": twice}))) == {"/queries/0/answers"}
+    for answer in ({}, 1, ""):
+        odd = [{"name": "cell volume", "answers": ["low", answer]}, {"name": "ferritin"}]
+        assert "/queries/0/answers" in find_faults(client.post(URL, json={**ANAEMIA, "queries": odd}))
     twice[0] = {"name": "cell volume"}
     assert "/queries/1/answers" in find_faults(client.post(URL, json={**ANAEMIA, "queries": twice}))
     unknown = {"cell volume": "huge", "colour": "pale"}

@@ -301,6 +301,34 @@ def test_every_fault_is_named() -> None:
     with pytest.raises(InvalidInputError) as error:
         build_multiway_model([["a", "b"], ["c", ""]], answers=[["a", "a"], None])
     assert [fault.pointer for fault in error.value.faults] == ["/answers/0", "/responses/1/0", "/responses/1/1"]
+    with pytest.raises(InvalidInputError) as error:
+        build_multiway_model([["a"], [""]], answers=[["a", "a"]])
+    assert [fault.pointer for fault in error.value.faults] == ["/answers/0", "/responses/1/0"]
     for empty in ([], [[]]):
         with pytest.raises(InvalidInputError, match="needs an object and a query"):
             build_multiway_model(empty)
+
+
+def test_all_answers_of_a_query_are_counted_where_some_are_named() -> None:
+    answers = [f"level {c}" for c in range(8)]
+    with pytest.raises(InvalidInputError) as error:
+        build_multiway_model([["level 0"], ["none"]], answers=[answers])
+    (fault,) = error.value.faults
+    assert fault.detail == "must be one of level 0, level 1, level 2, level 3, level 4 and 3 more"
+    model = build_multiway_model([["level 0"], ["level 7"]], queries=["age"], answers=[answers])
+    with pytest.raises(InvalidInputError, match="level 4 and 3 more, or null"):
+        multiway_state(model, {"age": "none"})
+
+
+@pytest.mark.parametrize(
+    ("row", "last"),
+    [
+        (["x", 1], "550 more cells without a possible answer"),
+        (["a"], "250 more rows of another length"),
+    ],
+)
+def test_the_rest_of_many_faults_is_counted(row: list[Any], last: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        build_multiway_model([["a", "b"], *[row] * 300], answers=[["a"], None])
+    faults = error.value.faults
+    assert (len(faults), faults[-1].pointer, faults[-1].detail) == (51, "/responses", last)

@@ -15,7 +15,7 @@ from api.diagnosis.multiway.schemas import (
     MultiwayTreeDocument,
 )
 from api.uploads import attempt
-from autoprog.cohort.messages import pointer
+from autoprog.cohort.messages import capped, pointer
 from autoprog.diagnosis import (
     MultiwayModel,
     MultiwayTree,
@@ -59,7 +59,7 @@ def _build_model(request: MultiwayRequest) -> MultiwayModel:
     faults = [] if isinstance(rows, list) else [Fault("/responses", "must be a list of rows")]
     if not faults:
         wrong = [i for i, row in enumerate(rows) if not isinstance(row, list)]
-        faults = [Fault(f"/responses/{i}", "must be a list of answers") for i in wrong]
+        faults += capped([Fault(f"/responses/{i}", "must be a list of answers") for i in wrong], "/responses")
     for q, query in enumerate(request.queries):
         if query.answers is not None and not isinstance(query.answers, list):
             faults.append(Fault(f"/queries/{q}/answers", "must be a list of answers"))
