@@ -667,11 +667,14 @@ INLINE int64_t best_division(const Model *model, const Memory *memory, const int
     const double tolerance = value_divisions(model, memory, objects, m);
     const uint8_t *row[PATTERNS];
     for (int64_t k = 0; k < m; k++) row[k] = row_of(model, memory, objects[k]);
+    /* No query may make the best division. A pass looks at the divisions of the least value and at those that are as good
+       by the tolerance, and rules out the ones that no query makes. If none of the least value is left, the next pass
+       begins at a larger one. So every pass but the last rules out a division, of which there are fewer than 2^(m - 1). */
     for (;;) {
         const double least = least_of(value, size < 8 ? 8 : size);
         if (least >= UNUSABLE) return -1;
-        int64_t query = INT64_MAX;
-        int possible = 0;
+        int64_t query = INT64_MAX; /* the first of those that divide as well */
+        int possible = 0;          /* whether one of them has the least value */
         for (int64_t p = 2; p < size; p += 2) {
             if (value[p] > least + tolerance) continue;
             int64_t w = 0;
@@ -700,8 +703,9 @@ INLINE double value_of_division(
     return memory->value[p];
 }
 
-/* The best query per cost at a node of at most eight objects: the cheapest are looked at first, until no dearer one can
-   be as good even if it divided best. */
+/* The best query per cost at a node of at most eight objects. Values are at most 0, so that a dearer query has less per
+   cost even if it divides best: the cheapest are looked at first, until no dearer one can be as good. Of the queries
+   looked at, the first that is as good as the best is the cheapest of those. */
 INLINE int64_t cheapest_division(const Model *model, const Memory *memory, const int64_t *objects, int64_t m)
 {
     const int64_t size = (int64_t)1 << m;

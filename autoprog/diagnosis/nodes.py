@@ -89,11 +89,11 @@ class RowNodes:
 
     @cached_property
     def _both(self) -> tuple[_Floats, _Floats]:
-        if "_few" in self.__dict__:
-            first = np.flatnonzero(np.diff(self._segments[2], prepend=-1))
-            right, left = (np.add.reduceat(half, first, axis=0) for half in self._few)
-            return right, left
-        return self._halves(self.objects, self.starts, self.mass)
+        if not self._is_few:
+            return self._halves(self.objects, self.starts, self.mass)
+        first = np.flatnonzero(np.diff(self._segments[2], prepend=-1))
+        right, left = (np.add.reduceat(half, first, axis=0) for half in self._few)
+        return right, left
 
     @cached_property
     def _segments(self) -> tuple[_Ints, _Ints, _Ints]:
@@ -111,8 +111,18 @@ class RowNodes:
         return np.add.reduceat(self.weights[self.objects], self._segments[0])
 
     @cached_property
+    def _is_few(self) -> bool:
+        """Whether the segments are few enough for the sums of all to be held in memory, and to be worth it."""
+        n = len(self._segments[0])
+        return (
+            self.responses.sparse is None
+            and n * self.responses.n_queries <= _SEGMENT_CELLS
+            and n < len(self.objects) // 2
+        )
+
+    @cached_property
     def _few(self) -> tuple[_Floats, _Floats]:
-        """pi_r^k and pi_l^k of all segments, if there are few."""
+        """pi_r^k and pi_l^k of all segments, where `_is_few`."""
         return self._halves(self.objects, self._segments[0], self._segment_mass)
 
     def over_targets(self, f: Callable[[_Floats], _Floats]) -> _Floats:
@@ -124,8 +134,7 @@ class RowNodes:
         starts, ends, node = self._segments
         mass = self._segment_mass[:, None]
         N = self.responses.n_queries
-        dense = self.responses.sparse is None
-        if dense and len(starts) * N <= _SEGMENT_CELLS and len(starts) < len(self.objects) // 2:
+        if self._is_few:
             first = np.flatnonzero(np.diff(node, prepend=-1))
             whole = np.broadcast_to(mass, self._few[0].shape)
             return tuple(np.add.reduceat(g(*self._few, whole), first, axis=0) for g in terms)

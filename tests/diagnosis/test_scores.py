@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from autoprog.diagnosis import DiagnosisModel, ModelOptions, build_model, grow_tree, with_options
 from autoprog.diagnosis.nodes import RowNodes
-from autoprog.diagnosis.scores import Chooser, make_criterion
+from autoprog.diagnosis.scores import Chooser, group_information, make_criterion
 from autoprog.diagnosis.splitting import RowSplitter, make_splitter
 from tests.diagnosis.models import by_target, diversity, random_model, scored
 
@@ -203,3 +203,14 @@ def test_large_bases_do_not_overflow() -> None:
         splits = (nodes.right > 0) & (nodes.left > 0)
         assert np.isfinite(found.score[splits]).all()
         assert np.all(found.tolerance < 1e-8)
+
+
+def test_sums_do_not_depend_on_what_was_asked_first() -> None:
+    rng = np.random.default_rng(0)
+    matrix, groups = rng.integers(0, 2, (200, 5)), [f"g{k}" for k in rng.integers(4, size=200)]
+    model = build_model(matrix, groups=groups, prior=rng.random(200).tolist())
+    one, two = (_nodes(model, np.arange(90), np.arange(90, 200)) for _ in range(2))
+    right, left = one.right, one.left
+    group_information(two)
+    np.testing.assert_array_equal(right, two.right)
+    np.testing.assert_array_equal(left, two.left)
