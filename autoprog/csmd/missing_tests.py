@@ -162,11 +162,12 @@ def _checked(
     faults = check_tests(cohort, tests)
     if donors is not None and donors < 1:
         faults.append(Fault("/donors", f"must be at least 1, not {donors}"))
-    x, warnings = np.empty(0), ()
+    x = np.empty(0)
+    warnings: tuple[str, ...] = ()
     try:
         names = dict.fromkeys((feature.name for feature in cohort.features), None)
         encoded = encode_patients(cohort.features, [{**names, **patient}])
-        x, (warnings,) = encoded.X[0], encoded.warnings
+        x, warnings = encoded.X[0], encoded.warnings[0]
     except InvalidInputError as error:
         faults += [Fault(f.pointer.replace("/patients/0", "/patient", 1), f.detail) for f in error.faults]
     if faults:

@@ -184,7 +184,8 @@ def build_multiway_model(
     if faults:
         raise InvalidInputError(faults)
     codes = np.zeros((M, N), dtype=np.int64)
-    possible, n_wrong = [], 0
+    possible: list[tuple[str, ...]] = []
+    n_wrong = 0
     for q in range(N):
         found, wrong, detail = _read_answers(rows, q, None if answers is None else answers[q], codes, faults)
         possible.append(found)
