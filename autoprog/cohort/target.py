@@ -62,6 +62,11 @@ class Outcome(ABC):
     """The prediction algorithm of the simple pipeline."""
 
     @property
+    def time_unit(self) -> str | None:
+        """Unit of the times; None if it is unknown, or there are no times."""
+        return None
+
+    @property
     @abstractmethod
     def target(self) -> Target:
         """What is predicted of a row."""

@@ -10,9 +10,11 @@ import numpy as np
 
 from autoprog.cohort import Cohort
 from autoprog.endpoints import list_parts, make_endpoint
-from autoprog.errors import Fault
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.model.external_validation import (
+    ExternalCohort,
     check_outcome,
+    differ_in_unit,
     other_patients,
     outcome_faults,
 )
@@ -55,17 +57,19 @@ def compare_models(
     Raises
     ------
     InvalidInputError
-        With all faults: another kind of outcome, absent features, no horizon that both models have, or too few patients
-        with or without the outcome.
+        With all faults of both models: another kind of outcome or unit of times, absent features, no horizon that both
+        have, or too few patients with or without the outcome.
     """
-    for each in (model, other):
-        check_outcome(each, cohort, "a comparison")
+    check_outcome([model, other], cohort, "a comparison")
     horizons = tuple(h for h in model.horizons if h in other.horizons)
     faults = outcome_faults(horizons, cohort)
-    if set(model.outcome.target.places).isdisjoint(other.outcome.target.places):
+    if differ_in_unit(model.outcome, other.outcome):
+        mine, theirs = model.outcome.time_unit, other.outcome.time_unit
+        faults.append(Fault("/other_model_id", f"the other model's times are in {theirs}, and this model's in {mine}"))
+    elif set(model.outcome.target.places).isdisjoint(other.outcome.target.places):
         theirs = ", ".join(f"{h:g}" for h in other.horizons)
         faults.append(Fault("/other_model_id", f"the models share no horizon: the other model has {theirs}"))
-    patients = [other_patients(each, cohort, faults) for each in (model, other)]
+    patients = _aligned((model, other), cohort, faults)
     taken = replace(cohort, outcome=cohort.outcome.until(horizons))
     endpoint = make_endpoint(taken, taken.time_grid, thresholds)
     P, Q = (each.risks(of, endpoint.times) for of, each in zip((model, other), patients, strict=True))
@@ -91,6 +95,20 @@ def compare_models(
             for horizon, mine, its, gain_of in zip(endpoint.horizons, *measured, gains, strict=True)
         ],
     }
+
+
+def _aligned(models: Sequence[PrognosticModel], cohort: Cohort, faults: Sequence[Fault]) -> list[ExternalCohort]:
+    """Align a cohort with each model; InvalidInputError has the faults of all of them, and the given ones."""
+    patients: list[ExternalCohort] = []
+    found: list[Fault] = []
+    for model in models:
+        try:
+            patients.append(other_patients(model, cohort, ()))
+        except InvalidInputError as error:
+            found += error.faults
+    if found or faults:
+        raise InvalidInputError(list(dict.fromkeys([*found, *faults])))
+    return patients
 
 
 def _by_horizon(document: Mapping[str, Any]) -> list[dict[str, Any]]:

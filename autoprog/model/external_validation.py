@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Cohort, Feature, align, windowed
+from autoprog.cohort import Cohort, Feature, Outcome, align, windowed
 from autoprog.endpoints import CauseRisks, Endpoint, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.model.model import PrognosticModel
@@ -61,17 +61,28 @@ class ExternalCohort:
         return CauseRisks(model.causes(self.table), y, names)
 
 
-def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:
-    """Refuse a cohort of another mode, or one with labels where the model has times, or the reverse, at the visits."""
-    here, wanted = cohort.outcome, model.outcome
+def check_outcome(models: Sequence[PrognosticModel], cohort: Cohort, use: str) -> None:
+    """Refuse a cohort whose outcome is of another kind than a model's, or has times in another unit."""
+    details = dict.fromkeys(detail for model in models for detail in _outcome_faults(model.outcome, cohort, use))
+    if details:
+        raise InvalidInputError([Fault(_POINTER, detail) for detail in details])
+
+
+def _outcome_faults(wanted: Outcome, cohort: Cohort, use: str) -> list[str]:
+    here = cohort.outcome
     if here.mode != wanted.mode:
-        detail = f"{use} of this model takes a cohort of mode {wanted.mode}; this one is of mode {here.mode}"
-    elif type(here.target) is not type(wanted.target):
+        return [f"{use} of this model takes a cohort of mode {wanted.mode}; this one is of mode {here.mode}"]
+    if type(here.target) is not type(wanted.target):
         of_model, of_cohort = wanted.target.plural, here.target.plural
-        detail = f"{use} of this model takes visits with {of_model}; those of this cohort have {of_cohort}"
-    else:
-        return
-    raise InvalidInputError([Fault(_POINTER, detail)])
+        return [f"{use} of this model takes visits with {of_model}; those of this cohort have {of_cohort}"]
+    if differ_in_unit(here, wanted):
+        return [f"the times are in {here.time_unit} here and in {wanted.time_unit} in the model"]
+    return []
+
+
+def differ_in_unit(outcome: Outcome, other: Outcome) -> bool:
+    """Whether the times of two outcomes are known to be in different units."""
+    return None not in (outcome.time_unit, other.time_unit) and outcome.time_unit != other.time_unit
 
 
 def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> ExternalCohort:
@@ -92,8 +103,7 @@ def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Faul
     if visits is not None and earlier is not None:
         visits = replace(visits, earlier=replace(earlier, X=aligned[cohort.n_rows :]))
     taken = replace(cohort, features=model.inputs, X=X, visits=visits)
-    lengths = sorted({member.window or 1 for member in model.members})
-    return ExternalCohort(cohort, X, {w: windowed(taken, w, model.windows).X for w in lengths})
+    return ExternalCohort(cohort, X, {w: windowed(taken, w, model.windows).X for w in model.window_lengths})
 
 
 # Shares above which to warn: values outside the training range, and additional missing values.
@@ -171,10 +181,10 @@ def external_validation(
     Raises
     ------
     InvalidInputError
-        With all faults: another kind of outcome, features absent or different in unit or categories, too few patients
-        with or without the outcome (at a horizon), or unknown subgroup features.
+        With all faults: another kind of outcome or unit of times, features absent or different in unit or categories,
+        too few patients with or without the outcome (at a horizon), or unknown subgroup features.
     """
-    check_outcome(model, cohort, "a validation")
+    check_outcome([model], cohort, "a validation")
     faults = [*outcome_faults(model.horizons, cohort), *_subgroup_faults(cohort, subgroups)]
     others = other_patients(model, cohort, faults)
     names = usual_subgroups(cohort.features) if subgroups is None else tuple(subgroups)

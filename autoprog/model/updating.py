@@ -61,11 +61,11 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     Raises
     ------
     InvalidInputError
-        With all faults: another kind of outcome, features absent or different in unit or categories, or fewer than
-        `MIN_EVENTS` patients with, or without, the outcome (with event times, until the last horizon); a slope that
-        cannot be estimated.
+        With all faults: another kind of outcome or unit of times, features absent or different in unit or categories,
+        or fewer than `MIN_EVENTS` patients with, or without, the outcome (with event times, until the last horizon);
+        a slope that cannot be estimated.
     """
-    check_outcome(model, cohort, "a recalibration")
+    check_outcome([model], cohort, "a recalibration")
     faults = make_endpoint(cohort).update_faults(model.horizons, MIN_EVENTS)
     others = other_patients(model, cohort, [Fault("/cohort_id", detail) for detail in faults])
     p, endpoint, slope = model.risks(others.table), others.endpoint(), method == "intercept_and_slope"

@@ -11,6 +11,7 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from autoprog.errors import InvalidInputError
 from autoprog.model import compare_models
 from autoprog.validation import Recalibration
+from tests.cohort.test_alignment import LEFT_OUT
 from tests.cohorts import event_cohort
 from tests.model.test_external_validation import RANGE, model, others, part
 
@@ -41,6 +42,19 @@ def test_training_patients_are_warned_of_for_the_model_that_knows_them() -> None
     training = part(np.arange(0, 303, 2))
     found = compare_models(model(), model(), training, RANGE, ([training], [others()]))
     assert [text.split(":")[0] for text in found["warnings"]] == ["this model"]
+
+
+def test_the_faults_of_both_models_are_named_at_once() -> None:
+    features = others().features
+    first, second = (replace(model(), features=features[:n]) for n in (1, 2))
+    healthy = others().take(np.flatnonzero(others().y == 0))
+    lacking = healthy.with_features(features[2:], range(2, len(features)))
+    with pytest.raises(InvalidInputError) as caught:
+        compare_models(first, second, lacking, RANGE)
+    details = [fault.detail for fault in caught.value.faults]
+    assert details[:2] == [f"the cohort has no feature {feature.name!r}, {LEFT_OUT}" for feature in features[:2]]
+    assert "have the outcome" in details[2]
+    assert len(details) == 3
 
 
 def test_another_kind_of_outcome_is_refused() -> None:

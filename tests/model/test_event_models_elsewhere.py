@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -11,13 +12,15 @@ import pytest
 from autoprog.cohort import Cohort, TimeToEvent, WindowSchema
 from autoprog.errors import InvalidInputError
 from autoprog.interpreter import Condition, Prior, PriorRule, explain
-from autoprog.model import PrognosticModel, external_validation, update_model
+from autoprog.model import PrognosticModel, compare_models, external_validation, update_model
 from autoprog.performance import ScoringContext
 from autoprog.survival import calibration_at, cumulative_dynamic_auc, integrated_brier, ipcw_weights, wolbers_c
 from autoprog.validation import Recalibration
 from tests.cohort.test_alignment import LEFT_OUT
 from tests.cohorts import event_cohort, labelled_visits
 from tests.event_models import WINDOW, cox_model
+
+Timed = TypeVar("Timed", Cohort, PrognosticModel)
 
 RANGE = (0.05, 0.4)
 WRONG = Recalibration(-0.6, 0.8)
@@ -36,6 +39,11 @@ def model(name: str = "mgus2") -> PrognosticModel:
     cohort = half(name, 0)
     windows = None if cohort.visits is None else WindowSchema.of(cohort)
     return cox_model(cohort, windows=windows, recalibration=WRONG)
+
+
+def timed_in(of: Timed, unit: str) -> Timed:
+    """The same model, or cohort, with a unit of its times."""
+    return replace(of, outcome=replace(of.outcome, time_unit=unit))
 
 
 def test_the_report_is_of_the_other_patients_at_the_model_s_horizons() -> None:
@@ -175,6 +183,27 @@ def test_a_cohort_of_another_kind_is_refused() -> None:
         external_validation(model(), event_cohort("pbcseq"), RANGE)
     with pytest.raises(InvalidInputError, match="takes visits with times to an event; those of"):
         update_model(model("pbcseq"), labelled_visits(), "intercept")
+
+
+@pytest.mark.parametrize("name", ["mgus2", "pbcseq"])
+def test_times_in_another_unit_are_refused(name: str) -> None:
+    years = timed_in(model(name), "years")
+    months, named_nowhere = timed_in(half(name, 1), "months"), half(name, 1)
+    for use in (lambda: external_validation(years, months, RANGE), lambda: update_model(years, months, "intercept")):
+        with pytest.raises(InvalidInputError, match="the times are in months here and in years in the model"):
+            use()
+    assert external_validation(years, named_nowhere, RANGE)["n_rows"] == named_nowhere.n_rows
+
+
+def test_models_whose_times_differ_in_unit_are_not_compared() -> None:
+    months, weeks = timed_in(model(), "months"), timed_in(model(), "weeks")
+    with pytest.raises(InvalidInputError) as caught:
+        compare_models(months, weeks, half("mgus2", 1), RANGE)
+    (fault,) = caught.value.faults
+    assert fault.pointer == "/other_model_id"
+    assert fault.detail == "the other model's times are in weeks, and this model's in months"
+    with pytest.raises(InvalidInputError, match="in years here and in months in the model; .*in weeks in the model"):
+        compare_models(months, weeks, timed_in(half("mgus2", 1), "years"), RANGE)
 
 
 def test_the_window_of_the_helper_is_not_the_shortest() -> None:
