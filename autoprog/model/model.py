@@ -53,6 +53,9 @@ class PrognosticModel:
         Maps of the competing causes' risks; empty without such causes, and in models of earlier versions.
     distribution : FeatureDistribution or None
         Distribution of missing values given known ones; None in models of earlier versions.
+    window : int or None
+        Visits of the windows that `features`, `rule_sets`, `intervals` and `distribution` describe, at least those of
+        every member; None if rows are patients, and in models of earlier versions.
     """
 
     features: tuple[Feature, ...]
@@ -67,6 +70,7 @@ class PrognosticModel:
     windows: WindowSchema | None = None
     competing: tuple[Recalibration, ...] = ()
     distribution: FeatureDistribution | None = None
+    window: int | None = None
 
     def __post_init__(self) -> None:
         total = sum(member.weight for member in self.members)
@@ -78,6 +82,17 @@ class PrognosticModel:
     def inputs(self) -> tuple[Feature, ...]:
         """Features that describe a patient or a visit."""
         return self.features if self.windows is None else self.windows.features
+
+    @property
+    def window_lengths(self) -> tuple[int, ...]:
+        """Lengths of the windows that predictions need, ascending; empty if rows are patients.
+
+        The longest is that which `features`, rules, intervals and distribution describe.
+        """
+        if self.windows is None:
+            return ()
+        lengths = {member.window or 1 for member in self.members}
+        return tuple(sorted(lengths if self.window is None else lengths | {self.window}))
 
     @property
     def time_to_event(self) -> TimeToEvent | None:
@@ -105,8 +120,8 @@ class PrognosticModel:
         Parameters
         ----------
         X : ndarray, shape = (n_patients, n_features), or mapping of int to such
-            Numbers and codes of levels, NaN for missing, from `encode_patients`; for visits, one per window length.
-            Values further outside the training range than ten times its width are clipped.
+            Numbers and codes of levels, NaN for missing, from `encode_patients`; for visits, one for each of
+            `window_lengths`. Values further outside the training range than ten times its width are clipped.
 
         Returns
         -------

@@ -36,6 +36,7 @@ def write_model(model: PrognosticModel) -> bytes:
         "outcome": outcome_to_json(model.outcome),
         "weights": [member.weight for member in model.members],
         "windows": None if model.windows is None else asdict(model.windows),
+        "window": model.window,
         "member_windows": [member.window for member in model.members],
         "rules": rules_document(model.rule_sets, model.horizons),
         "metadata": model.metadata.to_json(),
@@ -70,6 +71,7 @@ def read_model(kind: type[Model], content: bytes, *, lazily: bool = False) -> Mo
             _read_windows(manifest),
             tuple(Recalibration(**each) for each in manifest.get("competing", ())),
             _read_distribution(manifest),
+            manifest.get("window"),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error

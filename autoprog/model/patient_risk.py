@@ -156,9 +156,9 @@ def _encoded(
     if model.windows is None:
         encoded = encode_patients(model.features, patients)
         return encoded.X, encoded.warnings
-    lengths = sorted({member.window or 1 for member in model.members})
-    tables = {w: encode_visits(model.windows, model.outcome.visit_time, patients, w) for w in lengths}
-    return {w: table.X for w, table in tables.items()}, tables[lengths[-1]].warnings
+    tables = {w: encode_visits(model.windows, model.outcome.visit_time, patients, w) for w in model.window_lengths}
+    read = max(member.window or 1 for member in model.members)  # what no member reads is not warned of
+    return {w: table.X for w, table in tables.items()}, tables[read].warnings
 
 
 def _matching(model: PrognosticModel, X: NDArray[np.float64]) -> list[tuple[int, ...]]:

@@ -19,7 +19,7 @@ def test_windows_look_back_on_visits_without_a_label_here_too() -> None:
     order = np.arange(len(part.features))[::-1]
     shuffled = part.with_features(tuple(part.features[j] for j in order), order.tolist())
     model: Any = SimpleNamespace(
-        inputs=whole.features, horizons=(), windows=WindowSchema.of(whole), members=[SimpleNamespace(window=3)]
+        inputs=whole.features, horizons=(), windows=WindowSchema.of(whole), window_lengths=(3,)
     )
     found = other_patients(model, shuffled, [])
     rows = {(time, x.tobytes()): row for row, (time, x) in enumerate(zip(whole.visits.time, whole.X, strict=True))}

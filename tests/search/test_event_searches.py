@@ -152,6 +152,8 @@ def test_windows_of_visits_are_searched_and_predicted_from(bench_of: Benches) ->
     assert search.settings["metric"] == "time_dependent_auc"
     windows = {m.window for m in model.members}
     assert windows <= {1, 3}
+    assert model.window == 3
+    assert set(model.window_lengths) == windows | {3}
     assert search.ensemble is not None
     assert search.ensemble["score"]["estimate"] > 0.8
     first = {"visits": [visit(cohort, 0)]}

@@ -110,6 +110,7 @@ def _build_model(
         windows=windows,
         competing=summary.competing,
         distribution=summary.distribution,
+        window=None if windows is None else fitted.plan.window,
     )
 
 
