@@ -26,6 +26,7 @@ as the objective, one member at a time).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -54,7 +55,7 @@ class Contributions:
     history: History  # at least two succeeded evaluations, with risks
     cohort: Cohort  # the patients that they were evaluated on
     plan: Plan
-    chosen_before: int = 0  # first evaluations that were chosen before any score was seen
+    chosen_before: Collection[int] = ()  # numbers of evaluations that were chosen before any score was seen
 
     @cached_property
     def revised(self) -> History:
@@ -94,7 +95,7 @@ class Contributions:
     def _log_w(self) -> _Floats:
         y, target = self.cohort.outcomes, self.cohort.target
         e = np.log(target.probabilities(self._r, y, self.plan.times)).sum(axis=1)
-        before = np.array([evaluation.number < self.chosen_before for evaluation in self._best])
+        before = np.array([evaluation.number in self.chosen_before for evaluation in self._best])
         with np.errstate(divide="ignore"):  # log of a prior weight of 0
             log_w: _Floats = e / temperature(max(1, target.count_rarer(y))) + np.log(prior_weights(e, before))
         return log_w
@@ -139,6 +140,8 @@ class Contributions:
         return self.plan.metric_for(self.cohort).score(self.cohort.outcomes[test], risks)
 
 
-def contributions(history: History, cohort: Cohort, plan: Plan, chosen_before: int = 0) -> Contributions | None:
+def contributions(
+    history: History, cohort: Cohort, plan: Plan, chosen_before: Collection[int] = ()
+) -> Contributions | None:
     """Contributions of a history with at least two succeeded evaluations; else None."""
     return Contributions(history, cohort, plan, chosen_before) if len(history.succeeded) >= 2 else None

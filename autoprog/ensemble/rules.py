@@ -5,7 +5,7 @@ A rule gives weights, and the weights for patients counted otherwise, which the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -71,12 +71,12 @@ class Candidates:
     history: History
     posterior: Posterior | None  # of the succeeded evaluations; None for a rule that does not need it
     observed: Observed  # outcomes of the evaluated patients
-    chosen_before: int = 0  # first evaluations, chosen before any score was seen and so not by luck
+    chosen_before: Collection[int] = ()  # numbers of those chosen before any score was seen, and so not by luck
 
     @property
     def before(self) -> NDArray[np.bool_]:
         """Which pipelines were chosen before any score was seen, shape = (t,)."""
-        return np.array([number < self.chosen_before for number in self.numbers])
+        return np.array([number in self.chosen_before for number in self.numbers])
 
     @property
     def rarer(self) -> int:

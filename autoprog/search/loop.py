@@ -19,6 +19,7 @@ from autoprog.endpoints import make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Contributions, Ensemble, Observed, contributions
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Posterior, Proposal
+from autoprog.search.batches import Batches
 from autoprog.search.clock import MAX_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
 from autoprog.search.planning import build_exploration_plan, build_opening, build_optimizer, build_plan
@@ -64,11 +65,11 @@ class Exploration:
         self._signals = signals
         self.cohort = cohort
         # Batches and evaluations of a search that this one continues are among these.
-        self._proposals = list(state.proposals)
+        self._opening = build_opening(state, cohort)
+        self._batches = Batches(state.proposals, self._opening, state.inherited_batches)
         self._evaluations = {e.number: e for e in state.evaluations}
         self.plan = build_plan(state, cohort)
         self.exploration_plan = build_exploration_plan(state, cohort)
-        self._opening = build_opening(state, cohort)
         self.clock = Clock(
             state.settings.budget.time_s,
             state.elapsed_s + time.monotonic() - state.loaded_at,
@@ -131,48 +132,40 @@ class Exploration:
         rule = WEIGHING_RULES[settings.ensemble]
         rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
         posterior = self.posterior(history, rng) if rule.asks_for_posterior else None
-        candidates = Candidates(history, posterior, observed, chosen_before=self._opening_in(history))
+        candidates = Candidates(history, posterior, observed, chosen_before=self._batches.opening)
         return rule.weigh(candidates, rng), candidates
-
-    def _opening_in(self, history: History) -> int:
-        """Count the opening's evaluations in a history: its first ones, or none of a sampled cohort's finalists."""
-        return len(self._opening) if history.evaluations and history.simple.number == 0 else 0
 
     def counts(self) -> dict[str, int | None]:
         """Count the evaluations by who proposed them, and the rows of the sample that was explored."""
-        finals, first = 0, 0
-        for proposal in self._proposals:
-            numbers = range(first, first + len(proposal.configurations))
-            finals += sum(number in self._evaluations for number in numbers) if proposal.is_final else 0
-            first += len(proposal.configurations)
-        opening = sum(number < len(self._opening) for number in self._evaluations)
-        proposed = len(self._evaluations) - opening - finals
+        opening, finalists = (
+            len(self._evaluations.keys() & numbers) for numbers in (self._batches.opening, self._batches.finalists)
+        )
         return {
             "n_opening": opening,
-            "n_proposed": proposed,
-            "n_finalists": finals,
+            "n_proposed": len(self._evaluations) - opening - finalists,
+            "n_finalists": finalists,
             "n_explored_rows": self.exploration_plan.patients,
         }
 
     @property
     def optimizer_state(self) -> Mapping[str, Any]:
         """Optimizer state stored with the last batch."""
-        return self._proposals[-1].state if self._proposals else {}
+        return self._batches.last.state if self._batches.last else {}
 
     def run(self) -> None:
         """Explore until the budget is spent, the space is exhausted or the client cancels."""
         self._store.record_phase(self._claim, Phase.SEARCH)
-        if not self._has_finalists:
+        if self._batches.final is None:
             self._explore()
             # The best configurations of a sample are evaluated again, on all patients, in one last batch.
             if self._is_sampled and not self._signals.cancel.is_set() and (finalists := self._finalists()):
                 self._record(finalists, self.optimizer_state, is_final=True)
-        if self._has_finalists:
-            self._evaluate_finalists()
+        if self._batches.final is not None:
+            self._evaluate_finalists(self._batches.final)
 
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())
-        for proposal in self._proposals:
+        for proposal in self._batches:
             if not proposal.is_final:
                 self._add(stream, proposal)
         self._replenish(stream)
@@ -194,7 +187,7 @@ class Exploration:
 
     def _replenish(self, stream: EvaluationStream) -> None:
         """Propose batches until `BATCHES_UNDER_WAY` are under way."""
-        while stream.is_complete(len(self._proposals) - BATCHES_UNDER_WAY) and not self._time_is_up():
+        while stream.is_complete(len(self._batches) - BATCHES_UNDER_WAY) and not self._time_is_up():
             proposal = self._propose()
             if proposal is None:
                 return
@@ -202,21 +195,23 @@ class Exploration:
 
     def _add(self, stream: EvaluationStream, proposal: Proposal) -> None:
         """Queue a batch: the simple pipeline without a time limit, the rest of the opening with a wide one."""
-        first = sum(len(p.configurations) for p in self._proposals[: proposal.batch])
         limits = None
-        if first < len(self._opening):
+        if self._is_of_opening(proposal.batch):
             settings = self.state.settings
             wide = settings.limits.evaluation_s or max(_OPENING_LEAST_S, _OPENING_SHARE * settings.budget.time_s)
-            limits = dict.fromkeys(range(first, first + len(proposal.configurations)), wide)
+            limits = dict.fromkeys(self._batches.numbers(proposal.batch), wide)
             # Without the simple model in the space, the first pipeline might never end and keeps a limit.
             if self._opening[0].prediction.algorithm == self.cohort.outcome.simple_predictor:
                 limits[0] = math.inf
         race, fold_score = self._race(proposal.batch)
         stream.add(proposal.batch, self._missing(proposal), race, limits, fold_score)
 
-    def _evaluate_finalists(self) -> None:
+    def _is_of_opening(self, batch: int) -> bool:
+        return not self._batches.opening.isdisjoint(self._batches.numbers(batch))
+
+    def _evaluate_finalists(self, finalists: Proposal) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
-        stream.add(self._proposals[-1].batch, self._missing(self._proposals[-1]), race=None)
+        stream.add(finalists.batch, self._missing(finalists), race=None)
         for evaluation in stream.run(self._dispatcher, self._stop):
             self.clock.count(stream.slots)
             self.clock.keep_pace(stream.pace)
@@ -230,11 +225,6 @@ class Exploration:
     @property
     def _is_sampled(self) -> bool:
         return self.exploration_plan.patients is not None
-
-    @property
-    def _has_finalists(self) -> bool:
-        """Whether the last batch holds this search's finalists; those of a search that it continues do not count."""
-        return any(p.is_final for p in self._proposals[self.state.inherited_batches :][-1:])
 
     def _stop(self) -> bool:
         if self._signals.leave() or self._signals.cancel.is_set():
@@ -259,16 +249,15 @@ class Exploration:
     def _propose(self) -> Proposal | None:
         """Propose and store the next batch; None when nothing is left to evaluate."""
         settings = self.state.settings
-        proposed = sum(len(p.configurations) for p in self._proposals)
         finalists = min(MAX_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
-        size = min(settings.batch_size, settings.budget.evaluations - finalists - proposed)
+        size = min(settings.batch_size, settings.budget.evaluations - finalists - self._batches.n_configurations)
         if size <= 0:
             return None
-        if opening := self._opening[proposed:]:
+        if opening := self._batches.opening_left:
             return self._record(opening[:size], self.optimizer_state)
-        batch = len(self._proposals)
+        batch = len(self._batches)
         rng = np.random.default_rng([settings.seed, batch])
-        pending = self._proposals[-1].configurations if self._proposals else ()
+        pending = self._batches.last.configurations if self._batches.last else ()
         beside = self._beside(batch)
         told = beside.revised if beside else self._known_to(batch)
         proposal = self.optimizer.propose(told, batch, size, rng, self.optimizer_state, pending)
@@ -277,7 +266,7 @@ class Exploration:
     def _asked(self, configurations: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
         """New configurations of a proposal, each extended to the end of its path."""
         space = Space.full(self.cohort.n_causes)
-        asked = {c for p in self._proposals for c in p.configurations}
+        asked = {c for p in self._batches for c in p.configurations}
         whole = tuple(dict.fromkeys(space.whole_path(c) for c in configurations))
         new = tuple(c for c in whole if c not in asked)
         # If all these paths were asked for before, keep the proposed bounds.
@@ -295,7 +284,7 @@ class Exploration:
         if self._last_beside is None or self._last_beside[0] != batch:
             plan = self.exploration_plan
             sample = plan.sample(self.cohort)
-            self._last_beside = batch, contributions(self._known_to(batch), sample, plan, len(self._opening))
+            self._last_beside = batch, contributions(self._known_to(batch), sample, plan, self._batches.opening)
         return self._last_beside[1]
 
     def _record(
@@ -303,10 +292,10 @@ class Exploration:
     ) -> Proposal | None:
         if not configurations:
             return None
-        proposal = Proposal(len(self._proposals), configurations, state, is_final)
+        proposal = Proposal(len(self._batches), configurations, state, is_final)
         # A batch is stored with the optimizer's state before it is evaluated, for a search that is killed to resume.
         self._store.record_proposal(self._claim, proposal)
-        self._proposals.append(proposal)
+        self._batches.add(proposal)
         return proposal
 
     def _finalists(self) -> tuple[Configuration, ...]:
@@ -320,8 +309,7 @@ class Exploration:
 
     def _missing(self, proposal: Proposal) -> dict[int, Configuration]:
         """Configurations of a batch that are not evaluated yet, by evaluation number."""
-        first = sum(len(p.configurations) for p in self._proposals[: proposal.batch])
-        numbered = enumerate(proposal.configurations, first)
+        numbered = zip(self._batches.numbers(proposal.batch), proposal.configurations, strict=True)
         return {number: configuration for number, configuration in numbered if number not in self._evaluations}
 
     def _take(self, evaluation: Evaluation) -> None:
@@ -354,10 +342,8 @@ class Exploration:
 
     def _race(self, batch: int) -> tuple[Race | None, Judge | None]:
         """Race against the incumbent at the batch's proposal, and the fold scores to race by."""
-        first = sum(len(p.configurations) for p in self._proposals[:batch])
         # The opening is meant to be diverse and does not race.
-        races = self.state.settings.racing and first >= len(self._opening)
-        if not races:
+        if not self.state.settings.racing or self._is_of_opening(batch):
             return None, None
         beside = self._beside(batch)
         return (Race.of(beside.revised), beside.fold_score) if beside else (Race.of(self._known_to(batch)), None)

@@ -74,7 +74,7 @@ def _weights(split: Split, places: Sequence[int], rule: EnsembleName) -> _Floats
         for i, p in enumerate(split.out_of_fold[list(places)])
     )
     cohort = Cohort("split", Binary("y", "1", "0"), (), np.empty((len(split.y), 0)), split.y)
-    candidates = Candidates(History(loss, evaluations), None, make_endpoint(cohort), chosen_before=len(places))
+    candidates = Candidates(History(loss, evaluations), None, make_endpoint(cohort), chosen_before=range(len(places)))
     members = WEIGHING_RULES[rule].weigh(candidates, np.random.default_rng(0)).members
     weights = np.zeros(len(places))
     weights[[m.number for m in members]] = [m.weight for m in members]

@@ -72,8 +72,8 @@ def by_definition(history: History, cohort: Cohort, plan: Plan, new: Risks | Non
     return np.concatenate([first, g[:, K:] + moved], axis=1)
 
 
-def made(history: History, cohort: Cohort = COHORT, plan: Plan = PLAN, chosen_before: int = T) -> Contributions:
-    found = contributions(history, cohort, plan, chosen_before)
+def made(history: History, cohort: Cohort = COHORT, plan: Plan = PLAN, n_opening: int = T) -> Contributions:
+    found = contributions(history, cohort, plan, range(n_opening))
     assert found is not None
     return found
 
@@ -145,7 +145,7 @@ def test_degenerate_histories_have_contributions(case: str) -> None:
     if case == "one_certain":
         risks[0] = np.where(COHORT.y == 1, 0.99, 0.01).astype(np.float32)
     # The later one is below the opening's median, and has no weight.
-    revised = made(history_of(risks), chosen_before=1 if case == "one_admitted" else 2).revised
+    revised = made(history_of(risks), n_opening=1 if case == "one_admitted" else 2).revised
     assert np.isfinite([e.fold_scores for e in revised]).all()
     assert (revised.evaluations[0].score or 0) >= (revised.evaluations[1].score or 0)
 

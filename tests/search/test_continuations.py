@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 from sqlalchemy import select
 
 from autoprog.optimizer import OptimizerOptions, Start
-from autoprog.search import planning, warm_start
+from autoprog.search import loop, planning, warm_start
 from autoprog.search.clock import MAX_REFITS, MORE_REFITS, Clock
 from autoprog.search.settings import SearchSettings
+from autoprog.space import Configuration, Space
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import SearchRepository
@@ -135,3 +137,24 @@ def test_a_large_cohort_is_explored_further(bench: ContinuedBench, monkeypatch: 
     fresh = [c for c in later if c not in {str(e[2]) for e in evaluations[:n]}]
     assert fresh
     assert len(set(later)) <= len(later)
+
+
+def test_a_large_cohort_s_opening_is_gone_on_with(bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first search ends within its opening: five pipelines of it, and the best of them on all patients."""
+    for name, value in {"_EXPLORED_WHOLE": 200, "_EXPLORED_TRAINING": 100, "_EXPLORED_MINORITY": 20}.items():
+        monkeypatch.setattr(planning, name, value)
+    space = Space.subset(SPACE)
+    opening = [Configuration(*(a.default_step() for a in kind)) for kind in itertools.product(*space.stages)][:9]
+    monkeypatch.setattr(loop, "build_opening", lambda *_: tuple(opening))
+    search_id = bench.queue(**budget(10))
+    bench.runner(InlineDispatcher()).run_one()
+    ended = bench.search(search_id)
+    assert ended.ensemble is not None
+    counts = {"n_opening": 5, "n_proposed": 0, "n_finalists": 5, "n_explored_rows": 150}
+    assert {name: ended.ensemble["run"][name] for name in counts} == counts
+    more = bench.go_on(search_id, 24)
+    bench.runner(InlineDispatcher()).run_one()
+    assert [e[2] for e in bench.evaluations(more)[10:14]] == [c.to_json() for c in opening[5:]]
+    continued = bench.search(more).ensemble
+    assert continued is not None
+    assert continued["run"]["n_opening"] == 9

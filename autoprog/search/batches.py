@@ -1,0 +1,80 @@
+"""Batches of a search, and the numbers of their evaluations.
+
+Evaluations are numbered in the order of proposal through all batches. A search on a sample ends with a batch of
+finalists, which have numbers too; a search that continues it goes on exploring after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autoprog.optimizer import Proposal
+from autoprog.space import Configuration
+
+
+class Batches:
+    """Batches that a search has proposed, after those of the search that it continues.
+
+    Parameters
+    ----------
+    proposals : sequence of Proposal
+        Those stored so far.
+    opening : sequence of Configuration
+        What is explored first.
+    n_inherited : int
+        Number of batches of the search that this one continues.
+    """
+
+    def __init__(self, proposals: Sequence[Proposal], opening: Sequence[Configuration], n_inherited: int = 0) -> None:
+        self._proposals = list(proposals)
+        self._opening = tuple(opening)
+        self._n_inherited = n_inherited
+
+    def __len__(self) -> int:
+        return len(self._proposals)
+
+    def __iter__(self) -> Iterator[Proposal]:
+        return iter(self._proposals)
+
+    def add(self, proposal: Proposal) -> None:
+        """Append a batch."""
+        self._proposals.append(proposal)
+
+    @property
+    def last(self) -> Proposal | None:
+        """The last batch."""
+        return self._proposals[-1] if self._proposals else None
+
+    @property
+    def final(self) -> Proposal | None:
+        """The batch of this search's finalists; those of a search that it continues do not count."""
+        return next((p for p in self._proposals[self._n_inherited :] if p.is_final), None)
+
+    @property
+    def n_configurations(self) -> int:
+        """Number of configurations of all batches."""
+        return sum(len(p.configurations) for p in self._proposals)
+
+    def numbers(self, batch: int) -> range:
+        """Numbers of a batch's evaluations; empty after the last batch."""
+        first = sum(len(p.configurations) for p in self._proposals[:batch])
+        return range(first, first + sum(len(p.configurations) for p in self._proposals[batch : batch + 1]))
+
+    @property
+    def finalists(self) -> frozenset[int]:
+        """Numbers of all finalists."""
+        return frozenset(number for p in self._proposals if p.is_final for number in self.numbers(p.batch))
+
+    @property
+    def opening(self) -> frozenset[int]:
+        """Numbers of the explored configurations that are of the opening."""
+        return frozenset(self._explored[: len(self._opening)])
+
+    @property
+    def opening_left(self) -> tuple[Configuration, ...]:
+        """Configurations of the opening that are not proposed yet."""
+        return self._opening[len(self._explored) :]
+
+    @property
+    def _explored(self) -> list[int]:
+        return [number for p in self._proposals if not p.is_final for number in self.numbers(p.batch)]
