@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from autoprog.cohort import Cohort, grouped_splits
+from autoprog.cohort import Cohort
 from autoprog.evaluation.folds import Fold
 from autoprog.evaluation.plan import Plan
 from autoprog.space import (
@@ -23,7 +23,7 @@ from autoprog.space import (
     Space,
     build_pipeline,
 )
-from autoprog.space.groups import with_groups
+from autoprog.space.groups import splits_by_group, with_groups
 
 
 def fit_pipeline(
@@ -62,7 +62,11 @@ def fit_pipeline(
     if together is None or not isinstance(pipeline, CalibratedRisk | CalibratedIncidence):
         return pipeline.fit(X, y, **groups)
     inner: Any = pipeline.cv  # a number of folds, or what makes them
-    splits = grouped_splits(cohort.y[rows], together, getattr(inner, "n_splits", inner), seed)
+    held = np.where(np.isin(cohort.y[rows], cohort.target.held), cohort.y[rows], -1)
+    splits = splits_by_group(held, together, getattr(inner, "n_splits", inner), seed)
+    if splits is None:
+        msg = "a single group has all patients with an outcome, which an inner fold of the calibration would lack"
+        raise ValueError(msg)
     pipeline.set_params(cv=splits).fit(X, y, **groups)
     return pipeline.set_params(cv=inner)  # rows are no part of a stored model
 

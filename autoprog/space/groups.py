@@ -40,7 +40,7 @@ def splits_by_group(
     groups : ndarray of int, shape = (n,), or None
         Rows of one group stay together.
     folds : int
-        Number of folds, at least 2; fewer are made if a label would be missing in a training part.
+        Number of folds, at least 2; fewer are made, or else more, if a label would be missing in a training part.
     seed : int
         Seed of the splits.
 
@@ -52,7 +52,13 @@ def splits_by_group(
     if groups is None:
         return None
     labels, codes = np.unique(label, return_inverse=True)
-    for number in range(min(folds, len(np.unique(groups))), 1, -1):
+    names, group = np.unique(groups, return_inverse=True)
+    held = np.unique(codes * len(names) + group) // len(names)  # a label once for each group that has it
+    if np.bincount(held).min() < 2:
+        return None
+    wanted = min(folds, len(names))
+    # A fold for each group serves at last.
+    for number in (*range(wanted, 1, -1), *range(wanted + 1, len(names) + 1)):
         splits = grouped_splits(codes, groups, number, seed)
         if all(len(np.unique(codes[train])) == len(labels) for train, _ in splits):
             return splits

@@ -87,6 +87,30 @@ def test_without_groups_it_is_the_pipeline_as_built() -> None:
     np.testing.assert_array_equal(first, second)
 
 
+def hospitals() -> Cohort:
+    """Patients of six hospitals, two of which have no one with the outcome."""
+    counts = ((10, 0), (1, 30), (0, 60), (0, 4), (9, 5), (6, 9))  # with and without it
+    y = np.concatenate([np.repeat([1, 0], pair) for pair in counts]).astype(np.int8)
+    groups = np.repeat(np.arange(len(counts)), [sum(pair) for pair in counts])
+    X = np.random.default_rng(0).normal(size=(len(y), 2)) + y[:, None]
+    return Cohort("hospitals", Binary("y", "1", "0"), (Feature("a", "numeric"), Feature("b", "numeric")), X, y, groups)
+
+
+def test_inner_folds_of_few_groups_lack_no_outcome() -> None:
+    cohort = hospitals()
+    assert cohort.groups is not None
+    for seed in range(5):
+        fitted = fit_pipeline(CALIBRATED, cohort, np.flatnonzero(cohort.groups < 4), replace(PLAN, folds=3), seed)
+        assert np.isfinite(fitted.predict_proba(cohort.X)).all()
+
+
+def test_an_outcome_of_one_group_alone_is_named() -> None:
+    cohort = hospitals()
+    rows = np.flatnonzero(np.isin(cohort.groups, (0, 2, 3)))
+    with pytest.raises(ValueError, match="a single group has all patients with an outcome"):
+        fit_pipeline(CALIBRATED, cohort, rows, replace(PLAN, folds=3), 0)
+
+
 def alike_rows(seed: int) -> tuple[Cohort, np.ndarray, np.ndarray]:
     """150 patients of five rows that are almost alike, with one outcome each, and columns and outcomes of others."""
     rng = np.random.default_rng(seed)

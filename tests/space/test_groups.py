@@ -110,3 +110,14 @@ def test_every_part_to_learn_from_has_both_labels_or_rows_are_split() -> None:
     label[5:10] = 0
     assert splits_by_group(label, groups, 5, seed=0) is None
     assert splits_by_group(label, None, 5, seed=0) is None
+
+
+def test_where_fewer_folds_do_not_part_the_groups_with_a_label_more_do() -> None:
+    """Of four groups two have the label, and balance alone would put them together."""
+    groups, label = np.repeat(np.arange(4), (10, 31, 60, 4)), np.zeros(105)
+    label[:11] = 1
+    for seed in range(5):
+        splits = splits_by_group(label, groups, 2, seed)
+        assert splits is not None
+        assert all(set(label[train]) == {0, 1} for train, _ in splits)
+        np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(105))
