@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,8 @@ from autoprog.engine.scratch import Scratch
 from autoprog.engine.slot import Slot
 from autoprog.errors import UnreadableValueError
 from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, read_value
+
+_log = logging.getLogger(__name__)
 
 
 class Children:
@@ -51,8 +54,9 @@ class Children:
         for slot in self._slots:
             try:
                 slot.start()
-            finally:
-                self._free.put(slot)
+            except Exception:  # the slot's first call starts it, or tells why it cannot
+                _log.exception("a child process was not started")
+            self._free.put(slot)
 
 
 def write_call(call: Call) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from autoprog.engine import EngineHealth, LocalEngine
+from autoprog.engine.slot import Slot
 from autoprog.errors import EngineUnavailableError
 from autoprog.work import Call, CallLimits, CallStatus, run_calls
 from tests.engine import functions
@@ -55,6 +56,26 @@ def test_an_error_of_the_engine_reaches_who_waits_and_the_slot_goes_on(monkeypat
                 list(run_calls(engine, [Call("a", functions.add, (1, 2))], LIMITS, never))
         (outcome,) = run_calls(engine, [Call("a", functions.add, (1, 2))], LIMITS, never)
         assert (outcome.status, outcome.value) == (CallStatus.SUCCEEDED, 3)
+
+
+def test_a_child_that_does_not_start_neither_blocks_calls_nor_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    start = Slot.start
+    slots: list[Slot] = []
+
+    def fail_once(slot: Slot) -> None:
+        slots.append(slot)
+        if len(slots) == 1:
+            raise OSError("no more processes")
+        start(slot)
+
+    monkeypatch.setattr(Slot, "start", fail_once)
+    calls = [Call(str(i), functions.add, (i, 1)) for i in range(4)]
+    with LocalEngine(2) as engine:
+        assert sorted(o.value for o in run_calls(engine, calls, LIMITS, never)) == [1, 2, 3, 4]
+    assert len(slots) == 2
+    assert "a child process was not started" in caplog.text
 
 
 def test_nothing_of_the_cluster_is_loaded_with_the_engine() -> None:
