@@ -26,7 +26,7 @@ as the objective, one member at a time).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -69,10 +69,15 @@ class Contributions:
         )
         return replace(self.history, evaluations=evaluations)
 
-    def fold_score(self, number: int, result: FoldResult) -> float:
-        """Score of a further pipeline mixed with the ensemble, in the score's unit; unmixed after the first repeat."""
-        if number >= self.plan.folds:
-            return result.score
+    def fold_scores(self, results: Sequence[FoldResult]) -> list[float]:
+        """Score the first folds, in order, of a further pipeline as `revised` scores those of the others."""
+        K = self.plan.folds
+        first = [self._mixed(number, result) for number, result in enumerate(results[:K])]
+        moved = float(np.mean([c - result.score for c, result in zip(first, results, strict=False)]))
+        return [*first, *(result.score + moved for result in results[K:])]
+
+    def _mixed(self, number: int, result: FoldResult) -> float:
+        """Score of a further pipeline mixed with the ensemble, in the score's unit, on a fold of the first repeat."""
         test = self.plan.fold(self.cohort, number).test
         h = self._scored(number, (self._ensemble[test] + result.risks) / 2)
         return float(self._g[:, number].mean() + (h - self._h[:, number].mean()) / self._b)

@@ -5,7 +5,7 @@ A configuration's folds decide in their order, however many ran at once and in w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from autoprog.cohort import Cohort
@@ -48,12 +48,12 @@ _MIN_SAYING_S = 0.1
 _DAY_S = 86_400.0
 
 
-Judge = Callable[[int, FoldResult], float]
-"""Map from the number and the result of a fold to its score in the race."""
+Judge = Callable[[Sequence[FoldResult]], Sequence[float]]
+"""Map from the results of a configuration's first folds, in order, to their scores in the race."""
 
 
-def _score(_number: int, result: FoldResult) -> float:
-    return result.score
+def _own_scores(results: Sequence[FoldResult]) -> list[float]:
+    return [result.score for result in results]
 
 
 @dataclass
@@ -64,7 +64,7 @@ class _Progress:
     batch: int
     configuration: Configuration
     race: Race | None
-    fold_score: Judge  # score of a fold in the race
+    fold_scores: Judge  # scores of folds in the race
     results: dict[int, FoldResult] = field(default_factory=dict)  # by fold
     failure: tuple[int, CallOutcome] | None = None  # the first fold that failed, and its outcome
     pending: dict[str, tuple[int, ...]] = field(default_factory=dict)  # folds of calls under way, by key
@@ -95,7 +95,7 @@ class EvaluationStream:
         configurations: Mapping[int, Configuration],
         race: Race | None,
         limits: Mapping[int, float] | None = None,
-        fold_score: Judge | None = None,
+        fold_scores: Judge | None = None,
     ) -> None:
         """Add a batch, before or during `run`; `limits` are processor seconds by evaluation, infinite for no limit."""
         # Numbers ascend from batch to batch.
@@ -105,7 +105,7 @@ class EvaluationStream:
                 batch,
                 configuration,
                 race,
-                fold_score or _score,
+                fold_scores or _own_scores,
                 waiting=list(range(self._plan.n_folds)),
                 out_of_bag=is_out_of_bag(configuration, self._cohort),
                 limit_s=(limits or {}).get(number),
@@ -224,7 +224,7 @@ class EvaluationStream:
                 break
             results.append(progress.results[number])
             if progress.race is not None and progress.race.is_lost(
-                [self._gain(progress.fold_score(fold, r)) for fold, r in enumerate(at_common_setting(results))]
+                [self._gain(score) for score in progress.fold_scores(at_common_setting(results))]
             ):
                 reason = f"no chance against the best one after {len(results)} of {self._plan.n_folds} folds"
                 return self._evaluation(progress, Status.RACED_OUT, tuple(results), reason)
@@ -248,7 +248,7 @@ class EvaluationStream:
         self, progress: _Progress, status: Status, results: tuple[FoldResult, ...], reason: str | None
     ) -> Evaluation:
         complete = CrossValidation.of(results, self._cohort, self._plan) if status is Status.SUCCEEDED else None
-        notes = summarise(r.notes for r in results)
+        notes = summarise(r.notes for r in at_common_setting(results))
         configuration, path = self._at_chosen(progress.configuration, results)
         return Evaluation(
             progress.number,

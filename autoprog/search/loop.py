@@ -203,8 +203,8 @@ class Exploration:
             # Without the simple model in the space, the first pipeline might never end and keeps a limit.
             if self._opening[0].prediction.algorithm == self.cohort.outcome.simple_predictor:
                 limits[0] = math.inf
-        race, fold_score = self._race(proposal.batch)
-        stream.add(proposal.batch, self._missing(proposal), race, limits, fold_score)
+        race, fold_scores = self._race(proposal.batch)
+        stream.add(proposal.batch, self._missing(proposal), race, limits, fold_scores)
 
     def _is_of_opening(self, batch: int) -> bool:
         return not self._batches.opening.isdisjoint(self._batches.numbers(batch))
@@ -346,7 +346,7 @@ class Exploration:
         if not self.state.settings.racing or self._is_of_opening(batch):
             return None, None
         beside = self._beside(batch)
-        return (Race.of(beside.revised), beside.fold_score) if beside else (Race.of(self._known_to(batch)), None)
+        return (Race.of(beside.revised), beside.fold_scores) if beside else (Race.of(self._known_to(batch)), None)
 
     def _why_cancelled(self) -> str:
         if self._signals.cancel.is_set():

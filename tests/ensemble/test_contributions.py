@@ -88,8 +88,12 @@ def test_contributions_are_those_of_their_definition(metric: str, repeats: int) 
     expected = by_definition(history, COHORT, plan)
     np.testing.assert_allclose([e.fold_scores for e in found.revised], expected, rtol=1e-9)
     np.testing.assert_allclose([e.score for e in found.revised], expected.mean(axis=1), rtol=1e-9)
-    fold_scores = [found.fold_score(k, FoldResult(0.0, new[plan.fold(COHORT, k).test])) for k in range(plan.folds)]
-    np.testing.assert_allclose(fold_scores, by_definition(history, COHORT, plan, new), rtol=1e-9)
+    own = evaluated(T, new, COHORT, plan).fold_scores
+    results = [FoldResult(g, new[plan.fold(COHORT, k).test]) for k, g in enumerate(own)]
+    first = by_definition(history, COHORT, plan, new)
+    moved = np.mean(first - own[: plan.folds])
+    np.testing.assert_allclose(found.fold_scores(results), [*first, *(g + moved for g in own[plan.folds :])], rtol=1e-9)
+    np.testing.assert_allclose(found.fold_scores(results[:2]), first[:2], rtol=1e-9)
 
 
 def test_contributions_of_event_times_are_those_of_their_definition() -> None:

@@ -155,7 +155,7 @@ def test_a_race_is_decided_by_what_a_fold_counts_for(scores: dict[float, list[fl
     scores.update({1.0: [0.5] * 10, 2.0: [0.9] * 10})
     stream = stream_of()
     alike = {i: configuration(alpha) for i, alpha in enumerate(scores)}
-    stream.add(0, alike, RACE, fold_score=lambda _, result: 1.4 - result.score)
+    stream.add(0, alike, RACE, fold_scores=lambda results: [1.4 - result.score for result in results])
     weak, strong = sorted(stream.run(ShuffledDispatcher(2, 0), lambda: False), key=lambda e: e.number)
     assert (weak.status, weak.score) == (Status.SUCCEEDED, 0.5)
     assert (strong.status, set(strong.fold_scores)) == (Status.RACED_OUT, {0.9})
