@@ -12,13 +12,16 @@ import pickle
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import joblib
+from sklearn.pipeline import Pipeline
+
+from autoprog.space.subsample import SubsampledTransformer
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +31,17 @@ _MAX_BYTES_EACH = 64 << 20
 # Faster fits are not worth a file: digesting, writing and reading take some milliseconds.
 _MIN_S = 0.03
 # Nor are they worth a look-up: the last duration of each kind of stage on a table of about this size, in this process.
-_last_s: dict[tuple[type, int, int], float] = {}
+_last_s: dict[tuple[tuple[type, ...], int, int], float] = {}
+
+
+def _list_types(transformer: Any) -> tuple[type, ...]:  # noqa: ANN401  an unfitted stage
+    """Types of a stage and of what it is made of."""
+    parts: Sequence[Any] = ()
+    if isinstance(transformer, Pipeline):
+        parts = [part for _, part in transformer.steps]
+    elif isinstance(transformer, SubsampledTransformer):
+        parts = [transformer.estimator]
+    return (type(transformer), *(kind for part in parts for kind in _list_types(part)))
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,7 @@ class PrefixMemory:
 
         def remembering(transformer: Any, X: Any, y: Any = None, **others: Any) -> Any:  # noqa: ANN401  scikit-learn's signature
             rows, columns = X.shape
-            of_this_kind = (type(transformer), rows.bit_length(), columns)
+            of_this_kind = (_list_types(transformer), rows.bit_length(), columns)
             is_large = getattr(X, "nbytes", _MAX_BYTES_EACH) >= _MAX_BYTES_EACH
             if is_large or _last_s.get(of_this_kind, _MIN_S) < _MIN_S / 2:
                 return function(transformer, X, y, **others)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Self
@@ -12,9 +13,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from autoprog.evaluation import Plan, PrefixMemory, evaluate_fold, prefixes
 from autoprog.space import Configuration, Space, Step
+from autoprog.space.subsample import SubsampledTransformer
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
 SPACE = Space.full()
@@ -203,3 +206,20 @@ def test_a_kind_of_stage_that_was_quick_is_not_looked_for_again(
         Pipeline([("quick", Quick(shift)), ("learner", LogisticRegression())], memory=memory).fit(*data)
     assert set(Quick.digests) == {0.0}
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("wrapped", [lambda stage: stage, lambda stage: SubsampledTransformer(stage, 50, 0)])
+def test_a_quick_stage_of_several_parts_does_not_stop_the_search_for_a_slow_one(
+    tmp_path: Path,
+    data: tuple[np.ndarray, np.ndarray],
+    monkeypatch: pytest.MonkeyPatch,
+    wrapped: Callable[[Pipeline], BaseEstimator],
+) -> None:
+    monkeypatch.setattr(prefixes, "_last_s", {})
+    for part in (Quick(), Slow(), Slow()):
+        stage = wrapped(Pipeline([("scale", StandardScaler()), ("part", part)]))
+        fitted = Pipeline([("stage", stage), ("learner", LogisticRegression())], memory=PrefixMemory(tmp_path))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted.fit(*data)
+    assert len(list(tmp_path.iterdir())) == 1
