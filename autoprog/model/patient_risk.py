@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import encode_patients, encode_visits
 from autoprog.interpreter import matching, stratum_indices
-from autoprog.model.contributions import Contribution, list_contributions
+from autoprog.model.contributions import Contribution, find_columns, list_contributions
 from autoprog.model.prediction import EnsemblePrediction, Table, build_prediction
 
 if TYPE_CHECKING:
@@ -172,18 +172,15 @@ def _widening(model: PrognosticModel, answer: EnsemblePrediction) -> list[Wideni
     """Missing value of each patient that widens the interval most; for visits, the feature behind it."""
     if answer.widening is None:
         return [None] * len(answer.X)
-    of_visits = () if model.windows is None else model.windows.features
-    names = [_source(feature.name, [f.name for f in of_visits]) for feature in model.features]
+    names = [feature.name for feature in model.features]
+    for source, columns in zip(model.inputs, find_columns(model.features, model.windows), strict=True):
+        names[columns] = [source.name] * len(names[columns])
     places = answer.widening.argmax(axis=1)
     shares = answer.widening[np.arange(len(places)), places]
     return [
         WideningValue(names[place], float(share)) if share > 0 else None
         for place, share in zip(places, shares, strict=True)
     ]
-
-
-def _source(column: str, names: Sequence[str]) -> str:
-    return next((name for name in names if column.startswith(f"{name} (")), column)
 
 
 class _AtPlace(NamedTuple):

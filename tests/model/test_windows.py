@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from autoprog.cohort.visits import VisitTable
 from autoprog.interpreter import Condition, Prior, PriorRule, explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, external_validation, update_model
 from autoprog.model.external_validation import other_patients
+from autoprog.model.patient_risk import WideningValue, _widening
+from autoprog.model.prediction import EnsemblePrediction
 from autoprog.space import Configuration, Step, TableShape, build_pipeline
 from autoprog.validation import FeatureDistribution
 
@@ -66,6 +70,17 @@ def test_what_only_a_member_s_shorter_window_lacks_is_not_drawn() -> None:
     as_learnt = dataclasses.replace(model(), distribution=None)
     assert answer.risk == as_learnt.predict([PATIENT])[0].risk
     assert answer.warnings == ("bili was imputed",)  # as the member did
+
+
+def test_a_missing_value_is_that_of_the_feature_whose_name_is_longer() -> None:
+    names = ("glucose", "glucose (fasting)")
+    schema = WindowSchema(tuple(Feature(name, "numeric") for name in names), (True, True))
+    columns = [feature.name for feature in schema.windowed]
+    of_visits: Any = SimpleNamespace(features=schema.windowed, windows=schema, inputs=schema.features)
+    for name in names:
+        widening = np.where(np.array(columns) == f"{name} (last)", 0.5, 0.0)[None]
+        answer = EnsemblePrediction(np.zeros_like(widening), np.zeros(1), widening=widening)
+        assert _widening(of_visits, answer) == [WideningValue(name, 0.5)]
 
 
 def test_other_patients_are_described_in_the_model_s_window() -> None:
