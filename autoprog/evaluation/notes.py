@@ -21,6 +21,7 @@ from autoprog.space import (
     MAX_DUMMIES,
     STAGES,
     CalibratedIncidence,
+    CalibratedRisk,
     Configuration,
     IncidencePipeline,
     IndependentColumns,
@@ -43,7 +44,7 @@ def without_values(text: str) -> str:
 
 _MOST = 160
 _NAMED = 5
-_ROUNDING = 1e-9
+_ROUNDING = 1e-6  # of float32, which paths are in
 
 
 @contextmanager
@@ -98,9 +99,7 @@ def _column_names(cohort: Cohort) -> list[str]:
 
 
 def _fitted_steps(pipeline: BaseEstimator) -> Sequence[tuple[str, BaseEstimator]]:
-    if hasattr(pipeline, "calibrated_classifiers_"):
-        pipeline = pipeline.calibrated_classifiers_[0].estimator
-    if isinstance(pipeline, CalibratedIncidence):
+    if isinstance(pipeline, CalibratedRisk | CalibratedIncidence):
         pipeline = pipeline.estimator_
     if isinstance(pipeline, IncidencePipeline):
         pipeline = pipeline.stages_

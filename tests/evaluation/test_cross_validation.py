@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Cohort, Feature
 from autoprog.evaluation import Plan, cross_validate, make_folds
 from autoprog.performance import METRICS
 from autoprog.space import Configuration, Step
@@ -88,6 +88,17 @@ def test_a_score_that_is_not_defined_is_an_error_and_no_score() -> None:
     groups = np.where(cohort.y == 1, 0, 1 + np.arange(cohort.n_patients) % 7)
     with pytest.raises(ValueError, match=r"auc_roc is not defined on a fold|least populated class|one class|not two"):
         cross_validate(SIMPLE, replace(cohort, groups=groups), Plan("auc_roc", folds=3, repeats=1, seed=0))
+
+
+@pytest.mark.parametrize("calibration", ["none", "sigmoid"])
+def test_columns_that_others_determine_are_named(calibration: str) -> None:
+    cohort = mixed_cohort()
+    twice = Feature("age in months", "numeric")
+    twofold = replace(cohort, features=(*cohort.features, twice), X=np.column_stack([cohort.X, 12 * cohort.X[:, 0]]))
+    configuration = replace(SIMPLE, prediction=Step.of("lda"), calibration=Step.of(calibration))
+    notes = cross_validate(configuration, twofold, Plan("auc_roc", folds=3, repeats=1, seed=0)).notes
+    assert notes is not None
+    assert "age in months: left out of a fold, determined by other columns" in notes
 
 
 def test_risks_are_those_of_the_first_repeat() -> None:
