@@ -149,8 +149,13 @@ def out_of_bag_risks(
     plan: Plan,
     memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
 ) -> tuple[BaseEstimator, NDArray[np.float64]]:
-    """Fit a forest to all patients; each risk, shape = (n_rows,), averages the trees grown without the patient."""
+    """Fit a forest to all patients; each risk, shape = (n_rows,), is the mean of the trees grown without the patient.
+
+    It is NaN if there is no such tree.
+    """
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), plan.seed, memory=memory)
-    # Breiman 1996, Out-of-bag estimation: the mean is over about 37 % of the trees, and NaN if all have seen a patient.
+    # Breiman 1996, Out-of-bag estimation: the mean is over about 37 % of the trees. If all have seen a patient,
+    # scikit-learn gives both classes 0.
     pipeline.set_params(prediction__oob_score=True).fit(cohort.X, cohort.y)
-    return pipeline, np.asarray(pipeline[-1].oob_decision_function_[:, 1], dtype=np.float64)
+    shares = np.asarray(pipeline[-1].oob_decision_function_, dtype=np.float64)
+    return pipeline, np.where(shares.any(axis=1), shares[:, 1], np.nan)

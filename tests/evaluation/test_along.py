@@ -102,6 +102,18 @@ def test_risks_out_of_bag_are_the_mean_over_trees_that_have_not_seen_the_patient
     np.testing.assert_allclose(found.risks, risks, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+def test_a_patient_whom_all_trees_have_seen_has_no_risk_out_of_bag() -> None:
+    cohort, plan = cleveland_cohort(), Plan("auc_roc", folds=5, repeats=1, seed=0)
+    few = configuration("random_forest", trees=3)
+    pipeline, risks = out_of_bag_risks(few, cohort, plan)
+    seen_by = np.array([np.isin(np.arange(cohort.n_rows), rows) for rows in pipeline[-1].estimators_samples_])
+    np.testing.assert_array_equal(np.isnan(risks), seen_by.all(axis=0))
+    assert np.isnan(risks).any()
+    with pytest.raises(ValueError, match="risks outside"):
+        cross_validate(few, cohort, plan)
+
+
 def test_a_forest_out_of_bag_knows_nothing_of_a_random_outcome() -> None:
     cohort = cleveland_cohort()
     scores = []
