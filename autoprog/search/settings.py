@@ -106,7 +106,8 @@ class EvaluationLimits(BaseModel):
     ) = Field(
         None,
         description="Limit of one evaluation. The default is 60 s or a quarter of the time budget, whichever is "
-        "longer. During exploration it is a tenth of the time budget, from 1 to 60 s, and for the opening a quarter.",
+        "longer. During exploration it is a tenth of the time budget, from 1 to 60 s; for the opening a quarter, but "
+        "at least 5 s. The simple pipeline has none.",
     )
     memory_mb: Annotated[
         int,
