@@ -33,7 +33,6 @@ from autoprog.evaluation.fitting import (
     is_out_of_bag,
     out_of_bag_risks,
 )
-from autoprog.evaluation.folds import Fold
 from autoprog.evaluation.notes import notes_on_causes, notes_on_columns, notes_on_sizes, recorded_warnings, summarise
 from autoprog.evaluation.plan import Plan
 from autoprog.space import Configuration, Parameter
@@ -48,6 +47,7 @@ class FoldPath:
     losses: NDArray[np.float64]  # l, (m,)
     risks: NDArray[np.float32]  # of the fold's test patients, (m, n_test) or (m, n_test, n_times)
     competing: NDArray[np.float32] | None = None  # (m, n_test, n_causes - 1, n_horizons), see `FoldResult`
+    notes: tuple[tuple[str, ...], ...] = ()  # of every value; empty if all have those of the result
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,8 @@ def is_of_fold(result: FoldResult, cohort: Cohort, plan: Plan, number: int) -> b
     if path is None:
         return True
     m = len(path.values)
+    if len(path.notes) not in {0, m}:
+        return False
     return m > 0 and path.scores.shape == path.losses.shape == (m,) and _have_shapes(path, (m,), shape, of_others)
 
 
@@ -145,7 +147,9 @@ def at_common_setting(results: Sequence[FoldResult]) -> list[FoldResult]:
 
 def _at(result: FoldResult, path: FoldPath, place: int) -> FoldResult:
     competing = None if path.competing is None else path.competing[place]
-    return replace(result, score=float(path.scores[place]), risks=path.risks[place], competing=competing)
+    notes = path.notes[place] if path.notes else result.notes
+    score = float(path.scores[place])
+    return replace(result, score=score, risks=path.risks[place], competing=competing, notes=notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,28 +282,27 @@ def _evaluate_along(
     fold, metric, y = plan.fold(cohort, number), plan.metric_for(cohort), cohort.outcomes
     with recorded_warnings() as warned:
         along = fit_along(configuration, cohort, fold, plan, plan.fold_seed(number), memory)
-        risks = _checked(cohort.target.of_interest(along.risks), cohort.target)
-        scores = np.array([_finite(metric.score(y[fold.test], p), metric.name) for p in risks])
+        of_interest = cohort.target.of_interest(along.risks)
+        # One value after the other, as all at once are many in float64.
+        scores = np.array(
+            [_finite(metric.score(y[fold.test], _checked(p, cohort.target)), metric.name) for p in of_interest]
+        )
+    loss = plan.loss_for(cohort)  # depends on ranking and calibration, whatever the search optimises
+    losses = np.array([loss.score(y[fold.test], p.astype(np.float64)) for p in of_interest])
     shape = plan.shape(cohort)
-    notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, along.pipeline), *warned]
-    losses = _losses(risks, cohort, fold, plan)
-    competing = _competing(along.risks, cohort, plan)
-    path = FoldPath(along.values, scores, losses, risks.astype(np.float32), competing)
-    return at_common_setting([FoldResult(0.0, path.risks[0], tuple(notes), path)])[0]
+    notes = (*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, along.pipeline), *warned)
+    of_values = tuple((*notes, *notes_on_causes(F)) for F in along.risks) if cohort.n_causes > 1 else ()
+    risks = of_interest.astype(np.float32, copy=False)
+    path = FoldPath(along.values, scores, losses, risks, _competing(along.risks, cohort, plan), of_values)
+    return at_common_setting([FoldResult(0.0, risks[0], notes, path)])[0]
 
 
-def _competing(F: NDArray[np.float64], cohort: Cohort, plan: Plan) -> NDArray[np.float32] | None:
+def _competing(F: NDArray[np.floating[Any]], cohort: Cohort, plan: Plan) -> NDArray[np.float32] | None:
     """Select the competing causes and the horizons from incidences, shape = (..., n_causes, n_times)."""
     if cohort.n_causes == 1:
         return None
     places = [plan.times.index(horizon) for horizon in cohort.horizons]
     return F[..., 1:, places].astype(np.float32)
-
-
-def _losses(risks: NDArray[np.float64], cohort: Cohort, fold: Fold, plan: Plan) -> NDArray[np.float64]:
-    """Losses by which the setting is chosen; they depend on ranking and calibration, whatever the search optimises."""
-    loss, y = plan.loss_for(cohort), cohort.outcomes[fold.test]
-    return np.array([loss.score(y, p) for p in risks])
 
 
 def _finite(score: float, metric: str) -> float:

@@ -95,7 +95,8 @@ class Along:
 
     pipeline: BaseEstimator  # fitted, at no particular setting
     values: tuple[Parameter, ...]  # values of the hyperparameter, ascending, (m,)
-    risks: NDArray[np.float64]  # of the patients held out, (m, n_test) or (m, n_test, n_causes, n_times)
+    # Of the patients held out, (m, n_test) or, in float32, (m, n_test, n_causes, n_times).
+    risks: NDArray[np.floating[Any]]
 
 
 def has_path(configuration: Configuration, cohort: Cohort) -> bool:
@@ -125,7 +126,7 @@ def fit_along(
     columns = stages.fit_transform(cohort.X[fold.train], learnt)
     held_out = HeldOut(stages.transform(cohort.X[fold.test]), others)
     path = learner.fit_path(columns, learnt, held_out, **with_groups(learner, together))
-    return Along(stages, path.values, path.risks)
+    return Along(stages, path.values, path.risks_of(held_out.X))
 
 
 # Imputations by single columns: a patient's contribution to them does not depend on his outcome.

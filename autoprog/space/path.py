@@ -5,6 +5,7 @@ The configuration gives the upper bound; values up to it are tried on held-out p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -26,7 +27,7 @@ class HeldOut(NamedTuple):
     y : ndarray, shape = (n_held_out,)
         0 and 1.
     weight : ndarray, shape = (n_held_out,), or None
-        Weights in the loss, 1 each if None; rows of weight 0 only get predictions.
+        Weights in the loss, 1 each if None.
     """
 
     X: NDArray[np.float64]
@@ -34,11 +35,18 @@ class HeldOut(NamedTuple):
     weight: NDArray[np.float64] | None = None
 
 
-class PathFit(NamedTuple):
-    """Held-out risks at every value of the path hyperparameter."""
+class FittedPath(NamedTuple):
+    """A classifier at every value of the path hyperparameter."""
 
     values: tuple[Parameter, ...]  # ascending, at least one
-    risks: NDArray[np.float64]  # (n_values, n_held_out); of event times (n_values, n_held_out, n_causes, n_times)
+    risks_of: Callable[[NDArray[np.float64]], NDArray[np.float64]]  # from rows (n, n_columns) to (n_values, n)
+
+
+class PathFit(NamedTuple):
+    """Held-out risks of every cause at every value of the path hyperparameter."""
+
+    values: tuple[Parameter, ...]  # ascending, at least one
+    risks: NDArray[np.float32]  # (n_values, n_held_out, n_causes, n_times)
 
 
 class PathLearner(Protocol):
@@ -52,7 +60,7 @@ class PathLearner(Protocol):
         y: NDArray[np.integer],
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
-    ) -> PathFit:
+    ) -> FittedPath:
         """Fit up to the hyperparameter's bound, or until the held-out loss no longer falls."""
 
 

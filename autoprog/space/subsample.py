@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from autoprog.cohort import stratified_rows
 from autoprog.space.groups import Groups, with_groups
-from autoprog.space.path import HeldOut, PathFit
+from autoprog.space.path import FittedPath, HeldOut
 
 
 class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -72,12 +72,12 @@ class SubsampledClassifier(ClassifierMixin, _Subsampled):  # type: ignore[misc]
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
         groups: Groups | None = None,
-    ) -> PathFit:
+    ) -> FittedPath:
         """Fit along the path of the estimator; see `autoprog.space.path.PathLearner`."""
         rows, outcome, weights, groups = self._fewer(X, y, sample_weight, groups)
         self.estimator_ = clone(self.estimator)
         more = with_groups(self.estimator, groups)
-        path: PathFit = self.estimator_.fit_path(rows, outcome, held_out, weights, **more)
+        path: FittedPath = self.estimator_.fit_path(rows, outcome, held_out, weights, **more)
         return path
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autoprog.cohort import Binary, Cohort, Feature, Visits, VisitTable
-from autoprog.evaluation import Plan, evaluate_fold, fit_pipeline, make_folds
+from autoprog.evaluation import CrossValidation, Plan, at_common_setting, evaluate_fold, fit_pipeline, make_folds
 from autoprog.evaluation.notes import notes_on_sizes
 from autoprog.space import Configuration, IncidencePipeline, Reduction, Space, Step, TableShape
 from autoprog.space.event_times import discrete_time
@@ -153,6 +153,24 @@ def test_patients_whose_causes_sum_above_one_are_counted() -> None:
     (note,) = [text for text in evaluate_fold(configuration, cohort, plan, 0).notes if "causes" in text]
     assert note == f"risks of {n} of 100 patients held out summed above 1 over the causes: scaled to 1"
     assert not [t for t in evaluate_fold(SIMPLE, cohort_with_gaps(), plan_of_gaps(), 0).notes if "causes" in t]
+
+
+def test_along_a_path_they_are_counted_at_the_chosen_setting() -> None:
+    data = simulated(5, 300, 2, censoring=0.0)
+    cohort = as_cohort(data.X, data.y, (1.0, 6.0), 2)
+    plan = Plan("uno_c", folds=3, repeats=1, seed=1, times=cohort.time_grid)
+    asked = Space.full(2).whole_path(replace(SIMPLE, prediction=Step.of("penalised_logistic", {"C": 3.0, "l1_ratio": 0})))
+    results = [evaluate_fold(asked, cohort, plan, number) for number in range(3)]
+    chosen = CrossValidation.of(results, cohort, plan).chosen
+    assert chosen is not None
+    at_chosen = asked.at("prediction", "C", chosen.value)
+    for number, result in enumerate(at_common_setting(results)):
+        fold = plan.fold(cohort, number)
+        fitted = fit_pipeline(at_chosen, cohort, fold.train, plan, plan.fold_seed(number))
+        n = (fitted.cumulative_incidence(cohort.X[fold.test], np.array([6.0]))[:, :, 0].sum(axis=1) > 1 - 1e-6).sum()
+        assert 0 < n < 100
+        (note,) = [text for text in result.notes if "causes" in text]
+        assert note == f"risks of {n} of 100 patients held out summed above 1 over the causes: scaled to 1"
 
 
 def plan_of_gaps() -> Plan:

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from autoprog.space import CalibratedIncidence, CalibratedRisk, HeldOut, IncidencePipeline
 from autoprog.space.event_times import CauseSpecific, DiscreteTime, WeightedHorizons, discrete_time
 from autoprog.space.groups import splits_by_group, with_groups
-from autoprog.space.path import PathFit
+from autoprog.space.path import FittedPath
 from autoprog.space.prediction.standardised import Standardised
 from autoprog.space.prediction.survival import CoxRegression
 from autoprog.space.subsample import SubsampledClassifier
@@ -47,9 +47,9 @@ class Grouped(ClassifierMixin, BaseEstimator):
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
         groups: NDArray[np.integer] | None = None,
-    ) -> PathFit:
+    ) -> FittedPath:
         self.fit(X, y, sample_weight, groups)
-        return PathFit((1,), np.full((1, len(held_out.X)), self.share_))
+        return FittedPath((1,), lambda rows: np.full((1, len(rows)), self.share_))
 
     def predict_proba(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.tile([1 - self.share_, self.share_], (len(X), 1))
@@ -90,6 +90,12 @@ def test_groups_reach_the_learner_in_the_order_of_its_rows(name: str, monkeypatc
     if isinstance(learner, SubsampledClassifier):
         learner.fit_path(X, y, HeldOut(X, y), groups=groups)
         assert Grouped.n_fits == 2 * fits
+
+
+def test_intervals_of_a_patient_are_a_group_where_patients_have_none() -> None:
+    data = simulated(0, 400)
+    fitted = DiscreteTime(Grouped(), TIMES).fit(np.column_stack([np.arange(400.0), data.X]), data.y)
+    assert len(fitted.classifiers_) == 1
 
 
 def test_learners_that_split_no_rows_get_no_groups() -> None:

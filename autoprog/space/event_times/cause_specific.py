@@ -77,7 +77,7 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for value, learner in self.learner.along_path():
             at_value = CauseSpecific(learner, self.n_causes).fit(X, y)
             values.append(value)
-            risks.append(at_value.cumulative_incidence(other_X, times))
+            risks.append(at_value.cumulative_incidence(other_X, times).astype(np.float32))
             self.learners_ = at_value.learners_
         return PathFit(tuple(values), np.array(risks))
 

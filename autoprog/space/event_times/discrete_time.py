@@ -22,6 +22,7 @@ Modeling Discrete Time-to-Event Data, Springer, chapters 3 and 8 (competing risk
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
@@ -102,7 +103,7 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         PathFit
-            Held-out risks of every cause, shape = (m, n_others, n_causes, n_times); the causes share the path values.
+            Of all held-out patients; the causes share the path values.
 
         Raises
         ------
@@ -111,35 +112,35 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         table, event, together = self._pooled(X, y, groups)
         columns, J = np.asarray(other_X, dtype=np.float64), len(self.cuts_)
-        n = len(columns)
         periods = PersonPeriods.of(other_y, self.cuts_)
-        places = periods.patient * J + periods.interval
-        weight, happened = np.zeros(n * J), np.zeros(n * J, dtype=np.int8)
-        weight[places], happened[places] = 1.0, periods.event
-        others = with_interval(np.repeat(columns, J, axis=0), np.tile(np.arange(J), n), J)
-        paths = [
-            path_fitted_to(
-                self.classifier, table, event == cause, HeldOut(others, happened == cause, weight), groups=together
-            )
-            for cause in range(1, self.n_causes + 1)
-        ]
-        values, hazards = along_all(paths)
+        watched = with_interval(columns[periods.patient], periods.interval, J)
+        path = along_all(
+            [
+                path_fitted_to(
+                    self.classifier, table, event == cause, HeldOut(watched, periods.event == cause), groups=together
+                )
+                for cause in range(1, self.n_causes + 1)
+            ]
+        )
+        del table, watched
         t = np.asarray(times, dtype=np.float64)
-        F = [
-            at_times(_compute_incidence(h.reshape(self.n_causes, n, J).swapaxes(0, 1)), self.cuts_, t) for h in hazards
-        ]
-        return PathFit(values, np.array(F))
+        F = np.empty((len(path.values), len(columns), self.n_causes, len(t)), dtype=np.float32)
+        for part in self._parts(columns):
+            for k, h in enumerate(path.risks_of(self._table(columns[part]))):
+                F[k, part] = at_times(_compute_incidence(self._by_patient(h)), self.cuts_, t)
+        return PathFit(path.values, F)
 
     def _pooled(
         self, X: ArrayLike, y: NDArray[np.void], groups: Groups | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.int8], Groups | None]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.int8], Groups]:
         """The pooled training table, and the event code and the group of each of its rows."""
         columns = np.asarray(X, dtype=np.float64)
         self.cuts_ = cuts_with_events(y, np.asarray(self.times, dtype=np.float64))
         chosen = self._fewer(columns, y)
         columns, y = columns[chosen], y[chosen]
         periods = PersonPeriods.of(y, self.cuts_)
-        together = None if groups is None else groups[chosen][periods.patient]
+        # A learner that splits its rows keeps the intervals of a patient together.
+        together = periods.patient if groups is None else groups[chosen][periods.patient]
         if not (periods.event == 1).any():
             msg = f"no patient to learn from has the event of interest until {self.cuts_[-1]:g}"
             raise ValueError(msg)
@@ -157,19 +158,28 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
         """P(cause k until t | x), shape = (n, K, n_times), constant after the last cut."""
         check_is_fitted(self)
-        columns, J = np.asarray(X, dtype=np.float64), len(self.cuts_)
-        incidence = np.empty((len(columns), self.n_causes, J))
-        step = max(1, _CELLS_AT_ONCE // ((columns.shape[1] + J) * J))
-        for start in range(0, len(columns), step):
-            part = slice(start, start + step)
-            incidence[part] = self._incidence(columns[part])
+        columns = np.asarray(X, dtype=np.float64)
+        incidence = np.empty((len(columns), self.n_causes, len(self.cuts_)))
+        for part in self._parts(columns):
+            table = self._table(columns[part])
+            h = np.stack([predict_share(classifier, table) for classifier in self.classifiers_])
+            incidence[part] = _compute_incidence(self._by_patient(h))
         return at_times(incidence, self.cuts_, np.asarray(times, dtype=np.float64))
 
-    def _incidence(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _parts(self, X: NDArray[np.float64]) -> Iterator[slice]:
+        """Parts of the patients whose tables of all intervals are not too large."""
+        J = len(self.cuts_)
+        step = max(1, _CELLS_AT_ONCE // ((X.shape[1] + J) * J))
+        return (slice(start, start + step) for start in range(0, len(X), step))
+
+    def _table(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows of all intervals, by patient."""
         n, J = len(X), len(self.cuts_)
-        table = with_interval(np.repeat(X, J, axis=0), np.tile(np.arange(J), n), J)
-        h = np.stack([predict_share(classifier, table).reshape(n, J) for classifier in self.classifiers_], axis=1)
-        return _compute_incidence(h)
+        return with_interval(np.repeat(X, J, axis=0), np.tile(np.arange(J), n), J)
+
+    def _by_patient(self, h: NDArray[np.float64]) -> NDArray[np.float64]:
+        """h from the risks of each cause in the rows of `_table`, shape = (K, n * J)."""
+        return h.reshape(self.n_causes, -1, len(self.cuts_)).swapaxes(0, 1)
 
 
 def _compute_incidence(h: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,13 +24,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.curves import at_times
 from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, predict_share
 from autoprog.space.groups import Groups
-from autoprog.space.path import HeldOut, PathFit
+from autoprog.space.path import FittedPath, HeldOut, PathFit
 from autoprog.survival import aalen_johansen, ipcw_weights
+
+_ROWS_AT_ONCE = 50_000
 
 
 class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -84,7 +87,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         weights, by_now = self._known(y, t)
         other_weights = ipcw_weights(other_y["time"], other_y["event"], t)
         seen_by = other_y["time"][:, None] <= t
-        paths = [
+        fits = [
             self._path(
                 columns,
                 (y["event"] == cause) & by_now[:, j],
@@ -96,10 +99,13 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             for j in range(len(t))
         ]
         self._learn_pace(y, t)
-        values, risks = along_all(paths)
-        wanted = np.asarray(times, dtype=np.float64)
-        shape = (self.n_causes, len(t), len(others))
-        return PathFit(values, np.array([self._curves(F.reshape(shape), t, wanted) for F in risks]))
+        path, wanted = along_all(fits), np.asarray(times, dtype=np.float64)
+        curves = np.empty((len(path.values), len(others), self.n_causes, len(wanted)), dtype=np.float32)
+        for start in range(0, len(others), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            for k, F in enumerate(path.risks_of(others[part])):
+                curves[k, part] = self._curves(F.reshape(self.n_causes, len(t), -1), t, wanted)
+        return PathFit(path.values, curves)
 
     def _path(
         self,
@@ -108,7 +114,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         weights: NDArray[np.float64],
         held_out: HeldOut,
         groups: Groups | None,
-    ) -> PathFit | NDArray[np.float64]:
+    ) -> FittedPath | DummyClassifier:
         known = weights > 0
         of_known = weights[known] / weights[known].mean()
         together = None if groups is None else groups[known]

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 
 from autoprog.space.groups import Groups, with_groups
-from autoprog.space.hyperparameters import Parameter
-from autoprog.space.path import HeldOut, PathFit
+from autoprog.space.path import FittedPath, HeldOut
 
 MIN_LABELLED = 5
 """Fewest rows with a label, and without it, for a fit; otherwise everyone gets the share of the label."""
@@ -41,47 +40,50 @@ def path_fitted_to(
     held_out: HeldOut,
     sample_weight: NDArray[np.float64] | None = None,
     groups: Groups | None = None,
-) -> PathFit | NDArray[np.float64]:
-    """Fit a clone of a `PathLearner` along its path; for a rare label, return the constant held-out risks."""
+) -> FittedPath | DummyClassifier:
+    """Fit a clone of a `PathLearner` along its path; for a rare label, fit a constant equal to its share."""
     n = int(label.sum())
     if min(n, len(label) - n) < MIN_LABELLED:
-        return predict_share(fitted_to(classifier, X, label, sample_weight), held_out.X)
+        return fitted_to(classifier, X, label, sample_weight)
     watched = held_out._replace(y=np.asarray(held_out.y).astype(np.int8))
     more = with_groups(classifier, groups)
-    path: PathFit = clone(classifier).fit_path(X, label.astype(np.int8), watched, sample_weight, **more)
-    return path._replace(risks=np.clip(path.risks, 0.0, 1.0))
+    path: FittedPath = clone(classifier).fit_path(X, label.astype(np.int8), watched, sample_weight, **more)
+    return path
 
 
-def along_all(
-    paths: Sequence[PathFit | NDArray[np.float64]],
-) -> tuple[tuple[Parameter, ...], NDArray[np.float64]]:
+def along_all(fits: Sequence[FittedPath | DummyClassifier]) -> FittedPath:
     """Combine fits at the path values that they all have.
 
     Parameters
     ----------
-    paths : sequence of PathFit or ndarray
-        Results of `path_fitted_to` for the same held-out rows; at least one is a path.
+    fits : sequence of FittedPath or DummyClassifier
+        Results of `path_fitted_to`; at least one is a path.
 
     Returns
     -------
-    values : tuple of Parameter, length m
-        Those of the shortest path.
-    risks : ndarray, shape = (m, len(paths), n_held_out)
-        By value and fit.
+    FittedPath
+        With the m values of the shortest path; its risks of n rows are those by value and fit,
+        shape = (m, len(fits), n), in [0, 1].
 
     Raises
     ------
     ValueError
         If none is a path, as there was nothing to learn.
     """
-    fitted = [path for path in paths if isinstance(path, PathFit)]
-    if not fitted:
+    paths = [fit for fit in fits if isinstance(fit, FittedPath)]
+    if not paths:
         msg = f"fewer than {MIN_LABELLED} patients to learn from have, or have not, any of the events"
         raise ValueError(msg)
-    values = min((path.values for path in fitted), key=len)
+    values = min((path.values for path in paths), key=len)
     m = len(values)
-    risks = [path.risks[:m] if isinstance(path, PathFit) else np.tile(path, (m, 1)) for path in paths]
-    return values, np.stack(risks, axis=1)
+
+    def risks_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        risks = np.empty((m, len(fits), len(rows)))
+        for k, fit in enumerate(fits):
+            risks[:, k] = fit.risks_of(rows)[:m] if isinstance(fit, FittedPath) else predict_share(fit, rows)
+        return np.clip(risks, 0.0, 1.0, out=risks)
+
+    return FittedPath(values, risks_of)
 
 
 def predict_share(classifier: BaseEstimator, X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ al. (2016), CVPR (smoothed outcomes); He et al. (2015), ICCV (initial weights).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,6 +38,10 @@ from autoprog.space.prediction.torch_threads import one_torch_thread
 _MIN_BATCH, _LARGEST_BATCH, _BATCHES = 32, 256, 16
 # Epochs without a better held-out loss.
 _PATIENCE = 12
+# Rows of activations in memory during a prediction.
+_BLOCK = 10_000
+
+Arrays = list[NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +102,26 @@ class Training:
         X: NDArray[np.float32],
         y: NDArray[np.integer],
         weight: NDArray[np.float64] | None,
-    ) -> list[NDArray[np.float32]]:
-        """Mean log odds of held-out patients after each of these epochs; ends once their loss no longer falls."""
+    ) -> list[tuple[Arrays, Arrays]]:
+        """W and b after each of these epochs; ends once the loss of the held-out patients no longer falls."""
         inputs, outcomes = torch.from_numpy(np.ascontiguousarray(X)), torch.from_numpy(y.astype(np.float32))
         counts = None if weight is None else torch.from_numpy(weight.astype(np.float32))
-        seen: list[NDArray[np.float32]] = []
+        seen: list[tuple[Arrays, Arrays]] = []
         best, least, done = 0, math.inf, 0
         for end in epochs:
             while done < end:
                 self._epoch()
                 done += 1
-            with torch.no_grad():
-                logits = self._logits(inputs[None].expand(self._recipe.networks, -1, -1)).mean(dim=0)
-                losses = log_loss(logits, outcomes, reduction="none")
-                loss = float(losses.mean() if counts is None else (losses * counts).sum() / counts.sum())
-            seen.append(logits.numpy())
+            losses = log_loss(_mean_logits(inputs, self._weights, self._biases), outcomes, reduction="none")
+            loss = float(losses.mean() if counts is None else (losses * counts).sum() / counts.sum())
+            seen.append(self.parameters())
             if loss < least:
                 best, least = done, loss
             elif done - best >= _PATIENCE:
                 break
         return seen
 
-    def parameters(self) -> tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]]:
+    def parameters(self) -> tuple[Arrays, Arrays]:
         """Current W and b of each layer."""
         return [W.detach().numpy().copy() for W in self._weights], [b.detach().numpy().copy() for b in self._biases]
 
@@ -127,16 +129,42 @@ class Training:
         k, n = self._recipe.networks, len(self._X)
         orders = torch.stack([torch.randperm(n, generator=self._generator) for _ in range(k)])
         for rows in torch.split(orders, self._batch, dim=1):
-            logits = self._logits(self._X[rows], self._recipe.dropout)
+            logits = _logits(self._X[rows], self._weights, self._biases, self._drop)
             losses = log_loss(logits, self._y[rows], weight=self._weight[rows], reduction="none")
             # The sum of the mean losses keeps the networks independent.
             self._optimizer.step(losses.mean(dim=1).sum())
 
-    def _logits(self, h: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-        """Log odds, shape = (k, n), from columns of shape (k, n, d)."""
-        for W, b in zip(self._weights[:-1], self._biases[:-1], strict=True):
-            h = silu(torch.baddbmm(b, h, W))
-            if dropout > 0:
-                kept = torch.rand(h.shape, generator=self._generator) >= dropout
-                h = h * kept / (1.0 - dropout)
-        return torch.baddbmm(self._biases[-1], h, self._weights[-1])[:, :, 0]
+    def _drop(self, h: torch.Tensor) -> torch.Tensor:
+        dropout = self._recipe.dropout
+        if dropout == 0:
+            return h
+        kept = torch.rand(h.shape, generator=self._generator) >= dropout
+        return h * kept / (1.0 - dropout)
+
+
+@one_torch_thread()
+def mean_logits(X: NDArray[np.float32], weights: Arrays, biases: Arrays) -> NDArray[np.float32]:
+    """Mean log odds of the networks with these W and b, shape = (n,)."""
+    inputs = torch.from_numpy(np.ascontiguousarray(X))
+    W, b = ([torch.from_numpy(a) for a in part] for part in (weights, biases))
+    logits: NDArray[np.float32] = _mean_logits(inputs, W, b).numpy()
+    return logits
+
+
+@torch.no_grad()
+def _mean_logits(X: torch.Tensor, weights: list[torch.Tensor], biases: list[torch.Tensor]) -> torch.Tensor:
+    k = len(weights[0])
+    blocks = torch.split(X, _BLOCK)
+    return torch.cat([_logits(rows[None].expand(k, -1, -1), weights, biases).mean(dim=0) for rows in blocks])
+
+
+def _logits(
+    h: torch.Tensor,
+    weights: list[torch.Tensor],
+    biases: list[torch.Tensor],
+    drop: Callable[[torch.Tensor], torch.Tensor] = lambda h: h,
+) -> torch.Tensor:
+    """Log odds, shape = (k, n), from columns of shape (k, n, d)."""
+    for W, b in zip(weights[:-1], biases[:-1], strict=True):
+        h = drop(silu(torch.baddbmm(b, h, W)))
+    return torch.baddbmm(biases[-1], h, weights[-1])[:, :, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.groups import Groups, splits_by_group
-from autoprog.space.path import PATIENCE, HeldOut, PathFit, grid_up_to
+from autoprog.space.path import PATIENCE, FittedPath, HeldOut, grid_up_to
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
@@ -54,7 +55,7 @@ class HistogramBooster(BinaryClassifier):
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
         groups: Groups | None = None,
-    ) -> PathFit:
+    ) -> FittedPath:
         """Grow trees until the held-out loss no longer falls; see `autoprog.space.path.PathLearner`."""
         outcome = np.asarray(y)
         self.classes_, events = two_classes(outcome)
@@ -69,8 +70,7 @@ class HistogramBooster(BinaryClassifier):
             values = [v for v in values if v <= grown.n_trees] or [grown.n_trees]
         # A fit that stopped because no split was left would grow no further.
         ends = [min(v, grown.n_trees) for v in values]
-        margins = np.cumsum([grown.margin(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)], axis=0)
-        return PathFit(tuple(values), expit(margins))
+        return FittedPath(tuple(values), lambda rows: expit(grown.margins(np.asarray(self._columns(rows)), ends)))
 
     def _booster(self, n_columns: int) -> BaseEstimator:
         """The unfitted booster for a table of this width."""
@@ -143,7 +143,7 @@ class _Patience:
 
 
 class _StagedLightgbm:
-    """A monitored LightGBM fit and its margins by tree."""
+    """A monitored LightGBM fit and its margins by number of trees."""
 
     def __init__(
         self,
@@ -166,20 +166,23 @@ class _StagedLightgbm:
             callbacks=[patience],
             **codes,
         )
-        self._booster, self._X = self.estimator.booster_, held_out.X
+        self._booster = self.estimator.booster_
         self.n_trees = self._booster.num_trees()
         self.has_lost_patience = patience.is_lost
 
-    def margin(self, start: int, end: int) -> NDArray[np.float64]:
-        """Log odds that the trees from `start` to before `end` add, shape = (n_held_out,)."""
+    def margins(self, X: NDArray[np.float64], ends: Sequence[int]) -> NDArray[np.float64]:
+        """Log odds by the first trees, as many as each of `ends`, ascending; shape = (len(ends), n_rows)."""
+        return np.cumsum([self._added(X, start, end) for start, end in pairwise([0, *ends])], axis=0)
+
+    def _added(self, X: NDArray[np.float64], start: int, end: int) -> NDArray[np.float64]:
         if start == end:
-            return np.zeros(len(self._X))
-        added = self._booster.predict(self._X, raw_score=True, start_iteration=start, num_iteration=end - start)
+            return np.zeros(len(X))
+        added = self._booster.predict(X, raw_score=True, start_iteration=start, num_iteration=end - start)
         return np.asarray(added, dtype=np.float64)
 
 
 class _StagedXgboost:
-    """A monitored XGBoost fit and its margins by tree."""
+    """A monitored XGBoost fit and its margins by number of trees."""
 
     def __init__(
         self,
@@ -200,18 +203,19 @@ class _StagedXgboost:
             verbose=False,
             **codes,
         )
-        self._X = held_out.X
         self.n_trees = int(self.estimator.get_booster().num_boosted_rounds())
         self.has_lost_patience = self.n_trees - 1 - int(self.estimator.best_iteration) >= PATIENCE
+
+    def margins(self, X: NDArray[np.float64], ends: Sequence[int]) -> NDArray[np.float64]:
         half = self.n_trees // 2
         # Every prediction includes the base score, so the sum of two parts has it once too often.
-        self._base = self._predict(0, half) + self._predict(half, self.n_trees) - self._predict(0, self.n_trees)
+        base = self._predict(X, 0, half) + self._predict(X, half, self.n_trees) - self._predict(X, 0, self.n_trees)
+        parts = [
+            self._predict(X, start, end) - (base if start else 0.0) if start < end else np.zeros(len(X))
+            for start, end in pairwise([0, *ends])
+        ]
+        return np.cumsum(parts, axis=0)
 
-    def margin(self, start: int, end: int) -> NDArray[np.float64]:
-        if start == end:
-            return np.zeros(len(self._X))
-        return self._predict(start, end) - (self._base if start else 0.0)
-
-    def _predict(self, start: int, end: int) -> NDArray[np.float64]:
-        margin = self.estimator.predict(self._X, output_margin=True, iteration_range=(start, end))
+    def _predict(self, X: NDArray[np.float64], start: int, end: int) -> NDArray[np.float64]:
+        margin = self.estimator.predict(X, output_margin=True, iteration_range=(start, end))
         return np.asarray(margin, dtype=np.float64)

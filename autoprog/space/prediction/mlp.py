@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Float, Integer, Parameter
-from autoprog.space.path import HeldOut, PathFit, grid_up_to
+from autoprog.space.path import FittedPath, HeldOut, grid_up_to
 from autoprog.space.prediction.linear_encoding import LinearEncoding
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
@@ -75,14 +75,25 @@ class EpochwisePerceptron(BinaryClassifier):
         y: NDArray[np.integer],
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
-    ) -> PathFit:
+    ) -> FittedPath:
         """Train until the held-out loss no longer falls; see `autoprog.space.path.PathLearner`."""
+        from autoprog.space.prediction.epochs import mean_logits  # noqa: PLC0415  heavy
+
         training, encoding = self._training(X, y, sample_weight)
-        others = np.asarray(encoding.transform(held_out.X))
+
+        def columns_of(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+            return np.asarray(encoding.transform(rows)).astype(np.float32)
+
         values = [int(v) for v in grid_up_to(_MIN_EPOCHS, int(self.epochs))]
-        logits = training.watched(values, others.astype(np.float32), held_out.y, held_out.weight)
-        self.weights_, self.biases_ = training.parameters()
-        return PathFit(tuple(values[: len(logits)]), expit(np.asarray(logits, dtype=np.float64)))
+        seen = training.watched(values, columns_of(held_out.X), held_out.y, held_out.weight)
+        self.weights_, self.biases_ = seen[-1]
+
+        def risks_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+            z = columns_of(rows)
+            risks: NDArray[np.float64] = expit(np.array([mean_logits(z, *each) for each in seen], dtype=np.float64))
+            return risks
+
+        return FittedPath(tuple(values[: len(seen)]), risks_of)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""

@@ -38,7 +38,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, Input, TableShape
 from autoprog.space.hyperparameters import Float, Integer, Parameter
-from autoprog.space.path import HeldOut, PathFit, grid_up_to
+from autoprog.space.path import FittedPath, HeldOut, grid_up_to
 from autoprog.space.prediction.linear_encoding import LinearEncoding
 from autoprog.space.prediction.restricted_cubic_splines import RestrictedCubicSplines
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
@@ -83,20 +83,19 @@ class PenalisedLogistic(BinaryClassifier):
         self,
         X: NDArray[np.float64],
         y: NDArray[np.integer],
-        held_out: HeldOut,
+        held_out: HeldOut,  # noqa: ARG002  part of the protocol
         sample_weight: NDArray[np.float64] | None = None,
-    ) -> PathFit:
+    ) -> FittedPath:
         """Solve from the strongest penalty to that of C; see `autoprog.space.path.PathLearner`."""
         columns, outcome = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         self.classes_, events = two_classes(outcome)
         B = self._learn_columns(columns)
-        others = self._columns(held_out.X)
         values = grid_up_to(self.axis.low, self.C, _DENSITY)
-        solver, risks = self._solver(B.shape[1]), np.empty((len(values), len(others)))
+        solver, coef, intercept = self._solver(B.shape[1]), np.empty((len(values), B.shape[1])), np.empty(len(values))
         for k, value in enumerate(values):
             self._solve(solver.set_params(C=value), B, events, sample_weight)
-            risks[k] = expit(others @ self.coef_ + self.intercept_)
-        return PathFit(values, risks)
+            coef[k], intercept[k] = self.coef_, self.intercept_
+        return FittedPath(values, lambda rows: expit(coef @ self._columns(rows).T + intercept[:, None]))
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""

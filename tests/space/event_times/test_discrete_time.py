@@ -8,9 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from autoprog.cohort.event_array import event_times
-from autoprog.space.event_times import DiscreteTime, discrete_time
+from autoprog.space.event_times import DiscreteTime, WeightedHorizons, discrete_time, ipcw
 from autoprog.space.event_times.discrete_time import most_patients
 from autoprog.space.event_times.person_periods import PersonPeriods, with_interval
+from autoprog.space.prediction.penalised import PenalisedLogistic
 from autoprog.survival import aalen_johansen
 from tests.space.event_times.cohorts import simulated, unrelated
 
@@ -74,6 +75,32 @@ def test_curves_are_the_product_of_the_classifiers_hazards(causes: int) -> None:
             expected += survival * hazards
             survival *= 1 - hazards.sum()
             np.testing.assert_allclose(F[i, :, j], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("reduction", [DiscreteTime, WeightedHorizons])
+def test_a_path_is_predicted_from_in_parts(
+    reduction: type[DiscreteTime | WeightedHorizons], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    class Spy(PenalisedLogistic):
+        def _columns(self, X: np.ndarray) -> np.ndarray:
+            sizes.append(len(X))
+            return super()._columns(X)
+
+    data, others, t = simulated(1, 400, 2), simulated(2, 90, 2), np.array([0.3, 0.6, 1.0])
+    whole = reduction(Spy(), t, 2).fit_path(data.X, data.y, others.X, others.y, t)
+    assert max(sizes) == (270 if reduction is DiscreteTime else 90)
+    sizes.clear()
+    monkeypatch.setattr(discrete_time, "_CELLS_AT_ONCE", 400)
+    monkeypatch.setattr(ipcw, "_ROWS_AT_ONCE", 20)
+    found = reduction(Spy(), t, 2).fit_path(data.X, data.y, others.X, others.y, t)
+    assert max(sizes) <= 70
+    assert found.risks.dtype == np.float32
+    assert found.values == whole.values
+    np.testing.assert_allclose(found.risks, whole.risks, rtol=1e-5)
+    single = reduction(PenalisedLogistic(found.values[-1]), t, 2).fit(data.X, data.y)
+    np.testing.assert_allclose(found.risks[-1], single.cumulative_incidence(others.X, t), atol=1e-4)
 
 
 def test_curves_are_straight_between_cuts_and_hold_beyond_the_last() -> None:

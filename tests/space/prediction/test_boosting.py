@@ -187,7 +187,7 @@ def test_a_path_is_watched_on_columns_like_those_of_the_fit() -> None:
     shape = TableShape(600, 2, 250, has_missing=False, categorical=(0,))
     parameters = {**dict(STOCHASTIC_BOOSTING.default_step().parameters), "levels": "outcomes", "trees": 100}
     path = STOCHASTIC_BOOSTING.build(parameters, shape, 0).fit_path(X[:600], y[:600], HeldOut(X[600:], y[600:]))
-    at = dict(zip(path.values, path.risks, strict=True))
+    at = dict(zip(path.values, path.risks_of(X[600:]), strict=True))
     trees = max(at)
     whole = STOCHASTIC_BOOSTING.build({**parameters, "trees": trees}, shape, 0).fit(X[:600], y[:600])
     np.testing.assert_allclose(at[trees], whole.predict_proba(X[600:])[:, 1], atol=1e-6)

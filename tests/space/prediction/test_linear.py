@@ -38,7 +38,7 @@ def test_a_penalty_leaves_as_many_expected_as_observed_events(l1_ratio: float, w
     weights = rng.uniform(0.2, 3.0, 400) if weighted else None
     path = PenalisedLogistic(3.0, l1_ratio).fit_path(columns, y, HeldOut(columns, y), weights)
     of_rows = np.ones(400) if weights is None else weights
-    np.testing.assert_allclose(path.risks @ of_rows, of_rows @ y, rtol=1e-6)
+    np.testing.assert_allclose(path.risks_of(columns) @ of_rows, of_rows @ y, rtol=1e-6)
     single = PenalisedLogistic(path.values[0], l1_ratio).fit(columns, y, weights)
     assert single.predict_proba(columns)[:, 1] @ of_rows == pytest.approx(of_rows @ y, rel=1e-6)
 

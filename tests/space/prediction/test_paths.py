@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from autoprog.space import Algorithm, HeldOut, Space, TableShape
 from autoprog.space.path import PATIENCE, compute_log_loss, grid_up_to
-from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION
+from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION, epochs
+from autoprog.space.prediction.mlp import EpochwisePerceptron
 
 LEARNERS = [a for a in (*PREDICTION, *BEYOND_TABLE_1) if a.path is not None and not a.takes_times]
 # XGBoost adds up in float32. A weakly penalised kernel has directions that hardly matter to the loss: where the solver
@@ -42,15 +43,17 @@ def test_a_value_says_what_an_estimator_with_it_says(algorithm: Algorithm, weigh
     held_out = HeldOut(X[others], y[others], None if weight is None else weight[others])
     of_learnt = None if weight is None else weight[learnt]
     path = algorithm.build(values, shape, 3).fit_path(X[learnt], y[learnt], held_out, of_learnt)
-    assert path.risks.shape == (len(path.values), len(others))
+    at_values = path.risks_of(X[others])
+    assert at_values.shape == (len(path.values), len(others))
+    np.testing.assert_allclose(path.risks_of(X[others[:60]]), at_values[:, :60], rtol=1e-5)
     assert list(path.values) == sorted(set(path.values))
     assert axis.low <= path.values[0] <= path.values[-1] <= axis.high
-    losses = [compute_log_loss(p, held_out.y, held_out.weight) for p in path.risks]
+    losses = [compute_log_loss(p, held_out.y, held_out.weight) for p in at_values]
     for place in {0, int(np.argmin(losses)), len(path.values) - 1}:
         single = algorithm.build(values | {algorithm.path: path.values[place]}, shape, 3)
         more = {} if of_learnt is None else {"sample_weight": of_learnt}
         risks = single.fit(X[learnt], y[learnt], **more).predict_proba(X[others])[:, 1]
-        np.testing.assert_allclose(path.risks[place], risks, atol=TOLERANCE.get(algorithm.name, 1e-6))
+        np.testing.assert_allclose(at_values[place], risks, atol=TOLERANCE.get(algorithm.name, 1e-6))
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost", "stochastic_boosting"])
@@ -64,7 +67,18 @@ def test_boosting_ends_when_forty_trees_brought_nothing(name: str) -> None:
     assert path.values[-1] <= 3 * PATIENCE
 
 
-def test_rows_of_weight_zero_are_predicted_for_and_do_not_count() -> None:
+def test_networks_are_watched_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = simulated()
+    whole, in_blocks = [], []
+    for found, block in ((whole, 10_000), (in_blocks, 40)):
+        monkeypatch.setattr(epochs, "_BLOCK", block)
+        found.append(EpochwisePerceptron(8, width=32).fit_path(X[:350], y[:350], HeldOut(X[350:], y[350:])))
+        found.append(found[0].risks_of(X[350:]))
+    assert whole[0].values == in_blocks[0].values
+    np.testing.assert_allclose(whole[1], in_blocks[1], rtol=1e-4)
+
+
+def test_rows_of_weight_zero_do_not_count() -> None:
     X, y = simulated()
     algorithm = Space.full().algorithm("prediction", "stochastic_boosting")
     values = {h.name: h.default for h in algorithm.hyperparameters} | {"trees": 1500}
@@ -74,7 +88,7 @@ def test_rows_of_weight_zero_are_predicted_for_and_do_not_count() -> None:
     of_some = build().fit_path(X[:350], y[:350], HeldOut(X[counted], y[counted]))
     of_all = build().fit_path(X[:350], y[:350], HeldOut(X[all_rows], y[all_rows], weight))
     assert of_some.values == of_all.values
-    np.testing.assert_allclose(of_some.risks, of_all.risks[:, :70])
+    np.testing.assert_allclose(of_some.risks_of(X[350:]), of_all.risks_of(X[350:]))
 
 
 def test_a_grid_is_ascending_and_ends_at_its_bound() -> None:
