@@ -54,7 +54,7 @@ class Children:
         for slot in self._slots:
             try:
                 slot.start()
-            except Exception:  # the slot's first call starts it, or tells why it cannot
+            except Exception:  # noqa: BLE001  the slot's first call starts it, or tells why it cannot
                 _log.exception("a child process was not started")
             self._free.put(slot)
 

@@ -159,7 +159,8 @@ def test_along_a_path_they_are_counted_at_the_chosen_setting() -> None:
     data = simulated(5, 300, 2, censoring=0.0)
     cohort = as_cohort(data.X, data.y, (1.0, 6.0), 2)
     plan = Plan("uno_c", folds=3, repeats=1, seed=1, times=cohort.time_grid)
-    asked = Space.full(2).whole_path(replace(SIMPLE, prediction=Step.of("penalised_logistic", {"C": 3.0, "l1_ratio": 0})))
+    step = Space.full(2).algorithm("prediction", "penalised_logistic").default_step()
+    asked = Space.full(2).whole_path(replace(SIMPLE, prediction=step))
     results = [evaluate_fold(asked, cohort, plan, number) for number in range(3)]
     chosen = CrossValidation.of(results, cohort, plan).chosen
     assert chosen is not None
