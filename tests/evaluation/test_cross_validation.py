@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from autoprog.cohort import Cohort, Feature
 from autoprog.evaluation import Plan, cross_validate, make_folds
 from autoprog.performance import METRICS
-from autoprog.space import Configuration, Step
+from autoprog.space import Configuration, Space, Step
 from autoprog.space.design_matrix import DesignMatrix
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
@@ -95,7 +95,8 @@ def test_columns_that_others_determine_are_named(calibration: str) -> None:
     cohort = mixed_cohort()
     twice = Feature("age in months", "numeric")
     twofold = replace(cohort, features=(*cohort.features, twice), X=np.column_stack([cohort.X, 12 * cohort.X[:, 0]]))
-    configuration = replace(SIMPLE, prediction=Step.of("lda"), calibration=Step.of(calibration))
+    lda = Space.full().algorithm("prediction", "lda").default_step()
+    configuration = replace(SIMPLE, prediction=lda, calibration=Step.of(calibration))
     notes = cross_validate(configuration, twofold, Plan("auc_roc", folds=3, repeats=1, seed=0)).notes
     assert notes is not None
     assert "age in months: left out of a fold, determined by other columns" in notes
