@@ -2,17 +2,22 @@
 
     X        cohort's matrix: numbers and codes of levels, NaN is missing                               (n, m)
     G_j      distribution of number j among the training patients, by at most 101 steps
+    z_j      the standard normal variable of which a number is G_j^-1(Phi(z_j))                         (n,)
     Z        its columns: of a number Phi^-1(G_j(x)), of a feature with levels one 0/1 column a level,
              standardised; NaN where missing                                                            (n, d)
+    h_jm     correlation of a column with the Hermite polynomial of z_j of order m, 8 of them; a = h_1  (d, 8)
     C        correlations of the columns among those who have both, drawn to 0 where these are few      (d, d)
-    L, psi   C is about L L' + diag(psi): r factors f explain the correlations                          (d, r), (d,)
+    R        correlations of z: C_jk = sum over m of h_jm h_km R_jk^m                                   (d, d)
+    L        R is about L L' off its diagonal: r factors f explain the correlations                     (d, r)
+    l, psi   loadings a_j L_j of the columns; 1 - l_j l_j'                                              (d, r), (d,)
 
-    f | known  ~  N(V L_k' diag(1/psi_k) z_k, V)          V = (I + L_k' diag(1/psi_k) L_k)^-1, k the known columns
-    z_j | f    ~  N(L_j f, psi_j)                          a number is G_j^-1(Phi(z_j))
+    f | known  ~  N(V l_k' diag(1/psi_k) Z_k, V)          V = (I + l_k' diag(1/psi_k) l_k)^-1, k the known columns
+    z_j | f    ~  N(L_j f, 1 - L_j L_j')
     P(level l | known)  is proportional to  pi_l + sd_l L_l E(f | known), cut at 0
 
-This is a Gaussian copula for numbers and a linear probability model for levels. Numbers are independent given the
-factors. A level is drawn by the quantile of z of its first column, so that it follows the other draws. With d - 1
+This is a Gaussian copula for numbers and a linear probability model for levels, whose columns count as z. Numbers are
+independent given the factors. Tied values get the middle of their range in Z, which is then less correlated than z:
+hence R and a. A level is drawn by the quantile of z of its first column, so that it follows the other draws. With d - 1
 factors the covariances of few columns are kept whole. The outcome is left out: the risk is to be predicted from these
 values.
 
@@ -27,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -40,13 +46,20 @@ from autoprog.cohort import Feature
 _Floats = NDArray[np.float64]
 
 _MAX_STEPS = 101
+# Narrow in the tails, as a long one has much of the mean.
+_TAIL = np.array([0.0, 0.0003, 0.001, 0.003])
+_SHARES = np.concatenate([_TAIL, np.linspace(0.01, 0.99, _MAX_STEPS - 2 * len(_TAIL)), 1 - _TAIL[::-1]])
 _MAX_LEVELS = 20
 _MAX_FACTORS = 20
 _MAX_LEARNT_FROM = 20_000
 # Correlations are shrunk as if so many patients with unrelated columns, at most d, were added: as many degrees of
-# freedom as a regression on d columns takes.
+# freedom as a regression on d columns takes. Of tied values more are added, as each tells less of z.
 _MAX_UNRELATED = 20
 _MIN_UNIQUENESS = 0.01
+_NORMAL_POINTS = 2_000  # of a standard normal distribution
+_ORDERS = 8
+_AS_NORMAL = np.eye(1, _ORDERS)[0]
+_NEWTON_STEPS, _MAX_CORRELATION = 6, 0.99
 _CELLS_AT_ONCE = 4_000_000
 _SEED = 20_071
 _NOMINAL = frozenset({"binary", "categorical"})
@@ -62,24 +75,28 @@ class _Number:
     values: _Floats  # ascending
     up_to: _Floats  # share of patients at or below each value
     between: bool  # whether values between two steps occur
+    halves_ties: bool = True  # False in models of version 0.2, whose columns have tied values at the top of their range
 
     @classmethod
     def of(cls, x: _Floats) -> Self:
         values, counts = np.unique(x, return_counts=True)
         if len(values) <= _MAX_STEPS:
             return cls(values, np.cumsum(counts) / len(x), between=False)
-        shares = np.linspace(0, 1, _MAX_STEPS)
-        whole = bool((values == np.round(values)).all())
-        steps = np.quantile(x, shares, method="inverted_cdf" if whole else "linear")
-        return cls(steps, shares, between=not whole)
+        if (values != np.round(values)).any():
+            return cls(np.quantile(x, _SHARES), _SHARES, between=True)
+        # The numbers in the middle of each step: the largest in it would make the mean too large.
+        middles = (_SHARES[:-1] + _SHARES[1:]) / 2
+        return cls(np.quantile(x, middles, method="inverted_cdf"), _SHARES[1:], between=False)
 
     def scores(self, x: _Floats) -> _Floats:
         """Normal scores; tied values get the middle of their range."""
+        left, right = (np.searchsorted(self.values, x, side=side) for side in ("left", "right"))
         if self.between:
             share = np.interp(x, self.values, self.up_to)
+            steps = (right > left) & self.halves_ties
+            share[steps] = (self.up_to[left[steps]] + self.up_to[right[steps] - 1]) / 2
         else:
             before = np.concatenate([[0.0], self.up_to])
-            left, right = (np.searchsorted(self.values, x, side=side) for side in ("left", "right"))
             share = (before[left] + before[right]) / 2
         return np.asarray(ndtri(np.clip(share, 0.005, 0.995)), dtype=np.float64)
 
@@ -91,8 +108,26 @@ class _Number:
         place = np.minimum(np.searchsorted(self.up_to, share, side="left"), len(self.values) - 1)
         return np.asarray(self.values[place], dtype=np.float64)
 
+    def hermite(self) -> _Floats:
+        """h_j; that of z itself for a single value."""
+        z = ndtri((np.arange(_NORMAL_POINTS) + 0.5) / _NORMAL_POINTS)
+        scores = self.scores(self.at(z))
+        if np.ptp(scores) == 0:
+            return _AS_NORMAL
+        standardised = (scores - scores.mean()) / scores.std()
+        before, polynomial, found = np.ones(len(z)), z, []
+        for order in range(1, _ORDERS + 1):
+            found.append(standardised @ polynomial / len(z))
+            before, polynomial = polynomial, (z * polynomial - np.sqrt(order) * before) / np.sqrt(order + 1)
+        return np.array(found)
+
     def to_json(self) -> dict[str, Any]:
-        return {"values": self.values.tolist(), "up_to": self.up_to.tolist(), "between": self.between}
+        return {
+            "values": self.values.tolist(),
+            "up_to": self.up_to.tolist(),
+            "between": self.between,
+            "halves_ties": self.halves_ties,
+        }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
@@ -100,7 +135,7 @@ class _Number:
         if values.shape != up_to.shape or values.ndim != 1:
             msg = "the steps of a feature's distribution do not match"
             raise ValueError(msg)
-        return cls(values, up_to, bool(document["between"]))
+        return cls(values, up_to, bool(document["between"]), bool(document.get("halves_ties", False)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +184,7 @@ class FeatureDistribution:
     margins: tuple[_Number | _Levels | None, ...]  # of each feature; None if nobody has a value
     centre: _Floats  # means of the columns, (d,)
     scale: _Floats  # standard deviations of the columns, (d,)
-    loadings: _Floats  # L, (d, r), r at most 20
+    loadings: _Floats  # l, (d, r), r at most 20
     n_missing: tuple[int, ...] = ()  # training patients without a value of each feature; empty if unknown
 
     @property
@@ -171,7 +206,7 @@ class FeatureDistribution:
         deviations = np.where(known, columns - centre, 0.0)
         scale = np.sqrt((deviations**2).sum(axis=0) / count)
         scale[scale == 0] = 1.0
-        return cls(margins, centre, scale, _loadings(deviations / scale, known), n_missing)
+        return cls(margins, centre, scale, _loadings(deviations / scale, known, _hermite(margins)), n_missing)
 
     def completed(self, X: _Floats, n_draws: int) -> _Floats:
         """Draw the missing values of patients given their known values.
@@ -218,18 +253,25 @@ class FeatureDistribution:
             rows = np.flatnonzero(np.isnan(told[0, :, j]))
             if margin is None or not len(rows):
                 continue
-            own = np.sqrt(psi[columns][0]) * ndtri(uniform[:, r + j])[:, None]
-            first = self.loadings[columns][0]
-            z = f[:, rows] @ first + own
+            first = self._latent[place - width]
+            own = 1.0 - first @ first
+            z = f[:, rows] @ first + np.sqrt(own) * ndtri(uniform[:, r + j])[:, None]
             if isinstance(margin, _Levels):
                 expected = mean[rows] @ self.loadings[columns].T
-                deviation = np.sqrt(((first @ root[rows]) ** 2).sum(axis=1) + psi[columns][0])
+                deviation = np.sqrt(((first @ root[rows]) ** 2).sum(axis=1) + own)
                 u = ndtr(-(z - expected[:, 0]) / deviation)
                 p = np.broadcast_to(self.centre[columns] + self.scale[columns] * expected, (*u.shape, width))
                 drawn = margin.drawn(p.reshape(-1, width), u.ravel())
             else:
-                drawn = margin.at(self.centre[columns] + self.scale[columns] * z)
+                drawn = margin.at(z)
             told[:, rows, j] = drawn.reshape(len(told), len(rows))
+
+    @cached_property
+    def _latent(self) -> _Floats:
+        """L, shortened where z_j would have a variance above 1."""
+        found: _Floats = self.loadings / _hermite(self.margins)[:, :1]
+        length = np.sqrt((found**2).sum(axis=1, keepdims=True))
+        return found * np.minimum(1.0, np.sqrt(1.0 - _MIN_UNIQUENESS) / np.maximum(length, _MIN_UNIQUENESS))
 
     def _uniqueness(self) -> _Floats:
         """psi, chosen so that every column has variance 1."""
@@ -288,16 +330,39 @@ def _columns(margins: Sequence[_Number | _Levels | None], X: _Floats) -> _Floats
     return np.hstack(blocks)
 
 
-def _loadings(Z: _Floats, known: NDArray[np.bool_]) -> _Floats:
-    """Compute L of standardised columns, in which missing cells are 0."""
+def _hermite(margins: Sequence[_Number | _Levels | None]) -> _Floats:
+    """h, shape = (d, 8)."""
+    blocks = [
+        np.tile(margin.hermite() if isinstance(margin, _Number) else _AS_NORMAL, (_width(margin), 1))
+        for margin in margins
+    ]
+    return np.concatenate([*blocks, np.empty((0, _ORDERS))])
+
+
+def _loadings(Z: _Floats, known: NDArray[np.bool_], h: _Floats) -> _Floats:
+    """Compute l of standardised columns, in which missing cells are 0."""
     d = Z.shape[1]
     if not d:
         return np.empty((0, 0))
     pairs = known.astype(np.float64)
-    C = Z.T @ Z / (pairs.T @ pairs + min(d, _MAX_UNRELATED))
-    np.fill_diagonal(C, 1.0)
+    unrelated = min(d, _MAX_UNRELATED) / np.outer(h[:, 0], h[:, 0]) ** 2
+    R = _normal_correlations(Z.T @ Z / (pairs.T @ pairs + unrelated), h)
+    np.fill_diagonal(R, 1.0)
     r = min(_MAX_FACTORS, max(1, d - 1))
-    l, U = eigh(C, subset_by_index=[d - r, d - 1])  # noqa: E741  eigenvalues
+    l, U = eigh(R, subset_by_index=[d - r, d - 1])  # noqa: E741  eigenvalues
     # The mean eigenvalue of the axes left out is noise in every column.
     noise = max((d - float(l.sum())) / (d - r), _MIN_UNIQUENESS) if d > r else _MIN_UNIQUENESS
-    return np.asarray(U * np.sqrt(np.maximum(l - noise, 0.0)), dtype=np.float64)
+    return np.asarray(h[:, :1] * U * np.sqrt(np.maximum(l - noise, 0.0)), dtype=np.float64)
+
+
+def _normal_correlations(C: _Floats, h: _Floats) -> _Floats:
+    """Compute R from C by Newton's method, element by element."""
+    first = np.outer(h[:, 0], h[:, 0])
+    R = np.clip(C / first, -_MAX_CORRELATION, _MAX_CORRELATION)
+    for _ in range(_NEWTON_STEPS):
+        value, slope = np.zeros_like(R), np.zeros_like(R)
+        for order in range(_ORDERS, 0, -1):
+            product = np.outer(h[:, order - 1], h[:, order - 1])
+            value, slope = (value + product) * R, slope * R + order * product
+        R = np.clip(R - (value - C) / np.maximum(slope, first / 2), -_MAX_CORRELATION, _MAX_CORRELATION)
+    return R

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 from autoprog.cohort import Feature
 from autoprog.validation import FeatureDistribution
@@ -53,6 +55,61 @@ def test_values_that_cannot_occur_are_not_drawn() -> None:
     assert X[:, 1].min() <= drawn[:, 1].min() <= drawn[:, 1].max() <= X[:, 1].max()
     assert drawn[:, 1].mean() == pytest.approx(1.0, abs=0.1)
     assert np.isnan(drawn[:, 2]).all()  # nobody has one
+
+
+def zero_inflated(z: np.ndarray) -> np.ndarray:
+    """Of normal values: zero in six of ten, otherwise exponential with mean 20."""
+    return -20 * np.log1p(-np.maximum((ndtr(z) - 0.6) / 0.4, 0.0))
+
+
+TIED = {
+    "zeros": zero_inflated,
+    "whole": lambda z: np.round(10 * zero_inflated(z)),
+    "long tail": lambda z: np.round(zero_inflated(z) ** 2, 1),
+    "capped": lambda z: np.minimum(z, 0.25),
+}
+
+
+@pytest.mark.parametrize("make", TIED.values(), ids=TIED.keys())
+def test_draws_have_the_margin_of_a_feature_with_many_tied_values(make: Callable[[np.ndarray], np.ndarray]) -> None:
+    x = make(np.random.default_rng(9).standard_normal(3_000))
+    drawn = FeatureDistribution.fit(NUMBERS[:1], x[:, None]).completed(np.full((1, 1), np.nan), 4_000)[:, 0, 0]
+    values, counts = np.unique(x, return_counts=True)
+    assert (drawn == values[counts.argmax()]).mean() == pytest.approx(counts.max() / 3_000, abs=0.012)
+    assert drawn.mean() == pytest.approx(x.mean(), abs=0.03 * x.std())
+    assert drawn.std() == pytest.approx(x.std(), rel=0.08)
+
+
+@pytest.mark.parametrize("known", [-1.0, 0.0, 1.5])
+def test_draws_of_tied_values_have_the_conditional_mean_of_a_gaussian_copula(known: float) -> None:
+    z = np.random.default_rng(10).multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 20_000)
+    law = FeatureDistribution.fit(NUMBERS[:2], np.column_stack([z[:, 0], zero_inflated(z[:, 1])]))
+    drawn = law.completed(np.array([[known, np.nan]]), 2_000)[:, 0, 1]
+    truth = zero_inflated(0.7 * known + np.sqrt(1 - 0.49) * ndtri((np.arange(10_000) + 0.5) / 10_000))
+    assert drawn.mean() == pytest.approx(truth.mean(), rel=0.05, abs=0.25)
+    assert (drawn == 0).mean() == pytest.approx((truth == 0).mean(), abs=0.02)
+
+
+def test_a_tied_value_says_of_others_what_its_range_does() -> None:
+    z = np.random.default_rng(11).multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 20_000)
+    law = FeatureDistribution.fit(NUMBERS[:2], np.column_stack([z[:, 0], zero_inflated(z[:, 1])]))
+    drawn = law.completed(np.array([[np.nan, 0.0]]), 2_000)[:, 0, 0]
+    below = ndtri(0.6)  # z has the mean -density / 0.6 below it
+    assert drawn.mean() == pytest.approx(-0.7 * np.exp(-(below**2) / 2) / np.sqrt(2 * np.pi) / 0.6, abs=0.03)
+
+
+def test_draws_of_tied_values_are_as_correlated_as_they_were() -> None:
+    z = np.random.default_rng(12).multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 20_000)
+    X = np.column_stack([zero_inflated(z[:, 0]), np.round(np.maximum(z[:, 1], 0.0), 1)])
+    drawn = FeatureDistribution.fit(NUMBERS[:2], X).completed(np.full((1, 2), np.nan), 4_000)[:, 0]
+    assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(np.corrcoef(X.T)[0, 1], abs=0.04)
+
+
+def test_models_of_version_0_2_keep_the_scores_that_their_correlations_are_of() -> None:
+    document = FeatureDistribution.fit(NUMBERS[:1], zero_inflated(normal(3_000, 13)[:, :1])).to_json()
+    assert document["margins"][0].pop("halves_ties")
+    (margin,) = FeatureDistribution.from_json(document).margins
+    assert ndtr(margin.scores(np.zeros(1))) == pytest.approx(0.6, abs=0.02)  # the top of the zeros
 
 
 def test_a_relation_is_found_where_training_patients_lack_values_too() -> None:
