@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, WindowSchema
@@ -29,6 +30,8 @@ N_EFFECTS = 12
 """Inputs, the most important first, whose effects are part of an explanation."""
 
 _PREDICTIONS = 2_000_000  # of shuffled rows, over all inputs
+# Memory that fold ensembles may take until the effects are computed; others are fitted again.
+_KEPT_BYTES = 1 << 29
 _SHUFFLES_STREAM = 2**31 + 2
 
 
@@ -110,23 +113,28 @@ def explain(cohort: Cohort, plan: Plan, members: Sequence[Member], scale: Scale)
     visits = cohort.visits is not None
     windows = WindowSchema.of(cohort) if visits else None
     names = [feature.name for feature in (windows.features if windows else sampled.features)]
-    found = _Asked(refitting, endpoint, find_columns(sampled.features, windows), with_effects=not visits)
+    found = _Asked(refitting, endpoint, find_columns(sampled.features, windows))
+    kept: dict[int, FoldEnsemble] = {}
+    before = _resident_bytes()
     for number in range(plan.folds):
         fitted = refitting.fit(number)
         found.ask(fitted)
+        if not visits and _resident_bytes() - before < _KEPT_BYTES:
+            kept[number] = fitted
     q = endpoint.at_horizons(found.P)
     importance = [measure_importance(endpoint, name, q, found.shuffled[j]) for j, name in enumerate(names)]
     order = np.argsort([-each.size for each in importance], kind="stable")
-    effects = [found.effects[j].effect() for j in order[:N_EFFECTS]] if not visits else []
+    effects: tuple[Effect, ...] = ()
     typical = None
     if not visits:
+        effects = _effects(refitting, endpoint, q, [int(j) for j in order[:N_EFFECTS]], kept)
         typical = explain_typical_patients(sampled, q, fitted, endpoint, [int(j) for j in order])
     return Explanation(
         n_patients=sampled.n_rows,
         folds=plan.folds,
         shuffles=found.shuffled.shape[1],
         importance=tuple(importance[j] for j in order),
-        effects=tuple(each for each in effects if each is not None),
+        effects=effects,
         metric=plan.metric,
         learning_curve=_learning_curve(refitting, endpoint, found.P),
         typical=typical,
@@ -136,34 +144,41 @@ def explain(cohort: Cohort, plan: Plan, members: Sequence[Member], scale: Scale)
 class _Asked:
     """Risks out of fold: as they are, and with each input shuffled."""
 
-    def __init__(
-        self, refitting: Refitting, endpoint: Endpoint, groups: Sequence[slice], *, with_effects: bool
-    ) -> None:
+    def __init__(self, refitting: Refitting, endpoint: Endpoint, groups: Sequence[slice]) -> None:
         sampled, horizons = refitting.cohort, len(endpoint.horizons)
         self._at_horizons = endpoint.at_horizons
-        self._groups, self._X = groups, sampled.X
+        self._groups = groups
         n, p = sampled.n_rows, len(groups)
         shuffles = int(np.clip(_PREDICTIONS // max(1, n * p), 1, MOST_SHUFFLES))
         self.P = _no_risks(refitting)
         self.shuffled = np.zeros((p, shuffles, n, horizons), dtype=np.float32)
-        self.effects = (
-            [EffectSums(feature, j, self._X[:, j], endpoint) for j, feature in enumerate(sampled.features)]
-            if with_effects
-            else []
-        )
         self._rng = np.random.default_rng([refitting.plan.seed, _SHUFFLES_STREAM])
 
     def ask(self, ensemble: FoldEnsemble) -> None:
         """Predict the rows that a fold held out."""
         test = ensemble.test
-        base = ensemble.predict(np.copy)
-        self.P[test] = base
+        self.P[test] = ensemble.predict(np.copy)
         for j, columns in enumerate(self._groups):
             orders = [self._rng.permutation(len(test)) for _ in range(self.shuffled.shape[1])]
             told = ensemble.predict(partial(_exchange, columns=columns, orders=orders))
             self.shuffled[j][:, test] = self._at_horizons(told).reshape(len(orders), len(test), -1)
-        for j, sums in enumerate(self.effects):
-            sums.add(ensemble, self._X[test, j], self._at_horizons(base))
+
+
+def _resident_bytes() -> int:
+    return int(psutil.Process().memory_info().rss)
+
+
+def _effects(
+    refitting: Refitting, endpoint: Endpoint, q: _Floats, inputs: Sequence[int], kept: dict[int, FoldEnsemble]
+) -> tuple[Effect, ...]:
+    """Effects of some inputs; `q` are the risks out of fold, (n, H), and `kept` is emptied."""
+    sampled = refitting.cohort
+    sums = [EffectSums(sampled.features[j], j, sampled.X[:, j], endpoint) for j in inputs]
+    for number in range(refitting.plan.folds):
+        ensemble = kept.pop(number, None) or refitting.fit(number)
+        for j, of_input in zip(inputs, sums, strict=True):
+            of_input.add(ensemble, sampled.X[ensemble.test, j], q[ensemble.test])
+    return tuple(effect for each in sums if (effect := each.effect()) is not None)
 
 
 def _exchange(X: _Floats, columns: slice, orders: Sequence[NDArray[np.intp]]) -> _Floats:

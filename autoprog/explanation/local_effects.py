@@ -74,7 +74,9 @@ class EffectSums:
         self._at_horizons, n_horizons = endpoint.at_horizons, len(endpoint.horizons)
         self._feature, self._column = feature, column
         known = x[~np.isnan(x)]
-        if feature.kind == "numeric":
+        if not len(known):
+            self._at = known
+        elif feature.kind == "numeric":
             # Quantiles that are values of patients, so that no effect is of a value that nobody has.
             self._at = np.unique(np.quantile(known, np.linspace(0, 1, N_INTERVALS + 1), method="inverted_cdf"))
         else:
@@ -120,7 +122,7 @@ class EffectSums:
         return change
 
     def effect(self) -> Effect | None:
-        """Return the effect; None if the input has a single value."""
+        """Return the effect; None if the input has at most one value."""
         if len(self._at) < 2 or not self._rows:
             return None
         if self._feature.kind != "numeric":

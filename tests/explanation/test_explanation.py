@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from autoprog.csmd.problem import SIMPLE
 from autoprog.endpoints import make_endpoint
 from autoprog.evaluation import Plan, cross_validate
 from autoprog.explanation import Explanation, Member, explain
+from autoprog.explanation import explanation as explanation_module
 from autoprog.explanation.importance import measure_importance
 from autoprog.explanation.learning_curve import shares_of
 from autoprog.explanation.local_effects import EffectSums
@@ -137,6 +139,54 @@ def test_missing_values_and_constants_have_no_effect() -> None:
     X = np.column_stack([np.where(np.arange(300) % 3, np.arange(300) / 300, np.nan), np.zeros(300)])
     assert sum(effect_of(X, 0, number("x")).n) == 200
     assert effect_of(X, 1, number("x")) is None
+
+
+def test_an_input_without_a_value_has_no_effect() -> None:
+    X = np.column_stack([np.full(300, np.nan), np.zeros(300)])
+    assert effect_of(X, 0, number("x")) is None
+    assert effect_of(X[:, ::-1], 1, Feature("site", "categorical", levels=("a", "b", "c"))) is None
+
+
+def test_a_cohort_with_an_input_that_nobody_has_is_explained() -> None:
+    cohort = cohort_of(120)
+    cohort.X[:, 1] = np.nan
+    found = explain(cohort, replace(PLAN, folds=2), [Member(SIMPLE, 1.0)], "risk")
+    assert {each.feature for each in found.effects} == {"strong", "none", "site"}
+    assert len(found.importance) == 4
+
+
+@pytest.mark.parametrize("kept_bytes", [explanation_module._KEPT_BYTES, -1])
+def test_effects_are_computed_of_the_most_important_inputs_alone(
+    kept_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the ensembles that gave the importance, or, where these are too large, by the same ones fitted again."""
+    asked: list[str] = []
+    fits: list[tuple[Any, ...]] = []
+    fit = Refitting.fit
+
+    class Noted(EffectSums):
+        def __init__(self, feature: Feature, *others: Any) -> None:
+            asked.append(feature.name)
+            super().__init__(feature, *others)
+
+    def noted_fit(*args: Any) -> FoldEnsemble:
+        fits.append(args[1:])
+        return fit(*args)
+
+    monkeypatch.setattr(explanation_module, "EffectSums", Noted)
+    monkeypatch.setattr(explanation_module, "N_EFFECTS", 2)
+    monkeypatch.setattr(explanation_module, "_KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(Refitting, "fit", noted_fit)
+    cohort, plan = cohort_of(120), replace(PLAN, folds=2)
+    found = explain(cohort, plan, [Member(SIMPLE, 1.0)], "risk")
+    assert asked == [each.feature for each in found.importance[:2]] == [each.feature for each in found.effects]
+    assert fits.count((0,)) == (1 if kept_bytes > 0 else 2)
+    column = [feature.name for feature in cohort.features].index(asked[0])
+    sums = EffectSums(cohort.features[column], column, cohort.X[:, column], make_endpoint(cohort))
+    for k in range(2):
+        ensemble = fit(Refitting(cohort, plan, [Member(SIMPLE, 1.0)], "risk"), k)
+        sums.add(ensemble, cohort.X[ensemble.test, column], ensemble.predict(np.copy)[:, None])
+    assert found.effects[0] == sums.effect()
 
 
 def test_event_times_have_a_loss_at_every_horizon() -> None:
