@@ -182,7 +182,7 @@ class EventEndpoint:
         )
 
     def summary(self, risks: Assessed, correction: Correction | None = None) -> dict[str, Any]:
-        overall = overall_performance(self.y, risks.recalibrated, self.context)
+        overall = overall_performance(self.y, risks.recalibrated, self.context, risks.raw)
         return {"overall": overall if correction is None else correct_overall(overall, self.context, correction)}
 
     def details(
@@ -194,8 +194,8 @@ class EventEndpoint:
         correction: Correction | None = None,
     ) -> dict[str, Any]:
         y, context, groups, F = self.y, self.context, self.cohort.groups, risks.recalibrated
-        simple = None if baseline is None else baseline.recalibrated
-        horizons = horizon_documents(y, F, simple, context, self.thresholds, groups)
+        raw, simple = (None, None) if baseline is None else baseline
+        horizons = horizon_documents(y, F, simple, context, self.thresholds, groups, ranked=(risks.raw, raw))
         if correction is not None:
             correct_horizons(horizons, correction)
         if causes is not None:
@@ -215,9 +215,8 @@ class EventEndpoint:
 
     def gains(self, P: Risks, Q: Risks) -> list[dict[str, Estimate]]:
         y, groups = self.y, self.cohort.groups
-        return [
-            compute_event_gains(y, P[:, k], Q[:, k], horizon, groups) for k, horizon in enumerate(self.context.horizons)
-        ]
+        pairs = zip(P.T, Q.T, self.context.horizons, strict=True)
+        return [compute_event_gains(y, (p, p), (q, q), horizon, groups) for p, q, horizon in pairs]
 
     def subgroups(self, P: Risks, names: Sequence[str]) -> list[dict[str, Any]]:
         return [found.to_json() for found in measure_event_subgroups(self.cohort, P, self.context, names)]

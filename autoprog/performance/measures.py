@@ -141,6 +141,13 @@ class DecisionCurve:
         return document
 
 
+def curve_thresholds(range_: tuple[float, float]) -> NDArray[np.float64]:
+    """Thresholds of a decision curve, ascending: every hundredth, and 16 of the range of interest."""
+    everywhere = np.arange(1, _HUNDREDTHS + 1) / (_HUNDREDTHS + 1)
+    t = np.unique(np.concatenate([everywhere, np.linspace(*range_, _IN_RANGE)]).round(6))
+    return t[(t > 0) & (t < 1)]
+
+
 def decision_curve(
     y: NDArray[np.integer],
     model: NDArray[np.floating],
@@ -162,9 +169,7 @@ def decision_curve(
     DecisionCurve
         At every hundredth, and at 16 thresholds of the range.
     """
-    everywhere = np.arange(1, _HUNDREDTHS + 1) / (_HUNDREDTHS + 1)
-    t = np.unique(np.concatenate([everywhere, np.linspace(*thresholds, _IN_RANGE)]).round(6))
-    t = t[(t > 0) & (t < 1)]
+    t = curve_thresholds(thresholds)
     m = n_rarer(y, groups)
 
     def interval(p: NDArray[np.floating], other: NDArray[np.floating] | None = None) -> _Interval:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
 from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.cohort.event_array import event_times
@@ -181,3 +182,22 @@ def test_without_censoring_corrected_figures_and_gains_are_alike() -> None:
     assert {"uno_c", "integrated_brier", "c_index", "time_dependent_auc"} == set(overall["intervals"])
     for name, bounds in overall["intervals"].items():
         assert bounds["lower"] < overall[name] < bounds["upper"]
+
+
+@KINDS
+def test_a_measure_of_ranks_is_that_of_the_risks_before_they_were_recalibrated_by_parts(endpoint: Endpoint) -> None:
+    """As the score is: one document has one value of a measure."""
+    raw, simple = as_curve(endpoint, P), as_curve(endpoint, SIMPLE)
+    by_parts = [np.clip(p * as_curve(endpoint, np.where(np.arange(N) % 2, 0.6, 1.0)), 0, 1) for p in (raw, simple)]
+    ours, its = (Assessed(p, q) for p, q in zip((raw, simple), by_parts, strict=True))
+    told = {**endpoint.summary(ours), **endpoint.details(ours, its, None, SEED)}
+    of_ours, of_its = (roc_auc_score(Y, p) for p in (P, SIMPLE))
+    assert roc_auc_score(Y, by_parts[0].ravel()) != pytest.approx(of_ours, abs=0.005)
+    if endpoint.times:
+        assert told["overall"]["time_dependent_auc"] == pytest.approx(of_ours, abs=1e-9)
+        (told,) = told["horizons"]
+    name = "auc" if endpoint.times else "auc_roc"
+    assert told["performance"][name] == pytest.approx(of_ours, abs=1e-9)
+    assert told["gain_over_baseline"][name]["estimate"] == pytest.approx(of_ours - of_its, abs=1e-9)
+    area = np.trapezoid(told["operating"]["roc"]["sensitivity"], told["operating"]["roc"]["false_positive_rate"])
+    assert area == pytest.approx(of_ours, abs=0.005)

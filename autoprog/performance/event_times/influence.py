@@ -32,13 +32,17 @@ _Floats = NDArray[np.float64]
 
 
 def horizon_influences(
-    y: NDArray[np.void], p: _Floats, horizon: float, incidence: float | None = None
+    y: NDArray[np.void], p: _Floats, horizon: float, incidence: float | None = None, ranked: _Floats | None = None
 ) -> dict[str, _Floats]:
-    """Influences on `auc`, `brier` and, given the incidence, `brier_skill`; some outcomes of either kind are known."""
+    """Influences on `auc` (of `ranked`, by default p), `brier` and, given the incidence, `brier_skill`.
+
+    Some outcomes of either kind are known.
+    """
     w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
     d = (y["event"] == 1) & (y["time"] <= horizon)
     losses = w * (d - p) ** 2
-    found = {"auc": _of_area(p, np.where(d, w, 0.0), np.where(d, 0.0, w)), "brier": of_mean(losses)}
+    areas = _of_area(p if ranked is None else ranked, np.where(d, w, 0.0), np.where(d, 0.0, w))
+    found = {"auc": areas, "brier": of_mean(losses)}
     if incidence is not None:
         of_none = w * (d - incidence) ** 2
         ratio = losses.mean() / of_none.mean()

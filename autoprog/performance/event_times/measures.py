@@ -2,10 +2,14 @@
 
 Symbols: y event codes and times (n,); F risk of the event of interest until the times of the search (n, T);
 h a horizon; c thresholds at which a patient would be treated (m,).
+
+Risks that were recalibrated by parts of the patients have another ranking than the delivered model's: `ranked` are the
+risks before.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,6 +21,7 @@ from autoprog.cohort import Cohort
 from autoprog.performance.event_metrics import EVENT_METRICS, ScoringContext, make_event_metric, measured_name
 from autoprog.performance.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.performance.influence import standard_error
+from autoprog.performance.measures import curve_thresholds
 from autoprog.performance.operating import operating_document
 from autoprog.performance.score import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.performance.subgroups import (
@@ -43,11 +48,12 @@ from autoprog.survival import (
     scaled_brier,
 )
 
-_HUNDREDTHS = 99
+_MOST = {"auc": 1.0, "brier": math.inf, "brier_skill": 1.0}
 _GROUPS, _MIN_OF_A_GROUP = 10, 20
 _BINS = 20
 
 _Floats = NDArray[np.float64]
+_Ranked = tuple[NDArray[np.floating], NDArray[np.floating] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,12 @@ class HorizonPerformance:
 
 
 def performance_at(
-    y: NDArray[np.void], p: NDArray[np.floating], horizon: float, groups: NDArray[np.integer] | None = None
+    y: NDArray[np.void],
+    p: NDArray[np.floating],
+    horizon: float,
+    groups: NDArray[np.integer] | None = None,
+    *,
+    ranked: NDArray[np.floating] | None = None,
 ) -> HorizonPerformance:
     """Measure risks until a horizon.
 
@@ -87,31 +98,41 @@ def performance_at(
         Within the follow-up.
     groups : ndarray of int, shape = (n,), or None
         Codes, from 0, of groups of correlated patients.
+    ranked : ndarray, shape = (n,), optional
+        Risks for the AUC, if they differ from `p`.
 
     Returns
     -------
     HorizonPerformance
         Every measure.
     """
-    return performance_and_curve(y, p, horizon, groups)[0]
+    return performance_and_curve(y, p, horizon, groups, ranked=ranked)[0]
 
 
 def performance_and_curve(
-    y: NDArray[np.void], p: NDArray[np.floating], horizon: float, groups: NDArray[np.integer] | None = None
+    y: NDArray[np.void],
+    p: NDArray[np.floating],
+    horizon: float,
+    groups: NDArray[np.integer] | None = None,
+    *,
+    ranked: NDArray[np.floating] | None = None,
 ) -> tuple[HorizonPerformance, dict[str, Any]]:
     """Measure risks until a horizon, and return the document of the calibration curve behind the measures too."""
     time, event, risk, h = y["time"], y["event"], np.asarray(p, dtype=np.float64), np.array([horizon])
+    of_ranks = risk if ranked is None else np.asarray(ranked, dtype=np.float64)
     calibration = calibration_at(time, event, risk, horizon, level=LEVEL, groups=groups)
     curve = calibration_curve(time, event, risk, horizon, level=LEVEL, groups=groups)
     values = {
-        "auc": float(cumulative_dynamic_auc(time, event, risk[:, None], h)[0]),
+        "auc": float(cumulative_dynamic_auc(time, event, of_ranks[:, None], h)[0]),
         "brier": float(brier_score(time, event, risk[:, None], h)[0]),
         "brier_skill": float(scaled_brier(time, event, risk[:, None], h)[0]),
     }
-    influences = horizon_influences(y, risk, horizon, calibration.observed.estimate)
+    influences = horizon_influences(y, risk, horizon, calibration.observed.estimate, of_ranks)
     m = n_rarer_at(y, horizon, groups)
     intervals = {
-        name: make_estimate(name, value, standard_error(influences[name], groups), m, grouped=groups is not None)
+        name: make_estimate(
+            name, value, standard_error(influences[name], groups), m, _MOST[name], grouped=groups is not None
+        )
         for name, value in values.items()
     }
     for name, distance in zip(("ici", "e50", "e90"), curve.distances, strict=True):
@@ -139,9 +160,17 @@ def n_rarer_at(y: NDArray[np.void], horizon: float, groups: NDArray[np.integer] 
     return n_rarer(had[known].astype(np.int8), None if groups is None else groups[known])
 
 
-def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up: ScoringContext) -> dict[str, float]:
+def overall_performance(
+    y: NDArray[np.void],
+    F: NDArray[np.floating],
+    follow_up: ScoringContext,
+    ranked: NDArray[np.floating] | None = None,
+) -> dict[str, float]:
     """Scores on every event metric, by `measured_name` and in its own direction, and the times `since` and `until`."""
-    scores = {measured_name(name, follow_up): make_event_metric(name, follow_up).score(y, F) for name in EVENT_METRICS}
+    of_ranks, scores = F if ranked is None else ranked, {}
+    for name in EVENT_METRICS:
+        metric = make_event_metric(name, follow_up)
+        scores[measured_name(name, follow_up)] = metric.score(y, of_ranks if metric.ranks_only else F)
     return {**scores, "since": follow_up.times[0], "until": follow_up.times[-1]}
 
 
@@ -175,6 +204,8 @@ def horizon_document(
     horizon: float,
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
+    *,
+    ranked: _Ranked | None = None,
 ) -> dict[str, Any]:
     """Assess risks until one horizon.
 
@@ -186,6 +217,8 @@ def horizon_document(
         Range of risks at which a patient might be treated.
     groups : ndarray of int, shape = (n,), or None
         Codes, from 0, of groups of correlated patients.
+    ranked : pair of ndarray, shape = (n,), or None
+        Risks for the rank measures of the model and of the baseline, if they differ from `p` and `baseline`.
 
     Returns
     -------
@@ -194,12 +227,13 @@ def horizon_document(
         `calibration_groups`, `net_benefit`, `risk_distribution`, `operating`.
     """
     time, event, risk = y["time"], y["event"], np.asarray(p, dtype=np.float64)
-    told, curve = performance_and_curve(y, risk, horizon, groups)
+    of_model, of_baseline = (p, baseline) if ranked is None else ranked
+    told, curve = performance_and_curve(y, risk, horizon, groups, ranked=of_model)
     simple, gains = None, None
-    if baseline is not None:
+    if baseline is not None and of_baseline is not None:
         its = np.asarray(baseline, dtype=np.float64)
-        simple = performance_at(y, its, horizon, groups)
-        found = compute_event_gains(y, risk, its, horizon, groups)
+        simple = performance_at(y, its, horizon, groups, ranked=of_baseline)
+        found = compute_event_gains(y, (of_model, risk), (of_baseline, its), horizon, groups)
         gains = {name: gain.to_json() for name, gain in found.items()}
     tenths = asdict(
         calibration_groups(time, event, risk, horizon, groups=min(_GROUPS, max(2, len(y) // _MIN_OF_A_GROUP)))
@@ -215,7 +249,7 @@ def horizon_document(
         "gain_over_baseline": gains,
         "net_benefit": _decision_curve(y, risk, baseline, horizon, thresholds, groups),
         "risk_distribution": _distribution(risk),
-        "operating": _operating(y, risk, horizon, thresholds, groups),
+        "operating": _operating(y, risk, horizon, thresholds, groups, of_model),
     }
     return {name: _for_json(part) for name, part in document.items()}
 
@@ -227,6 +261,8 @@ def horizon_documents(
     follow_up: ScoringContext,
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
+    *,
+    ranked: _Ranked | None = None,
 ) -> list[dict[str, Any]]:
     """Assess risk curves at every horizon.
 
@@ -236,8 +272,8 @@ def horizon_documents(
         As `horizon_document` takes them, but risks until all times of the search, shape = (n, T).
     follow_up : ScoringContext
         Context of the search's cohort.
-    thresholds, groups
-        As `horizon_document` takes them.
+    thresholds, groups, ranked
+        As `horizon_document` takes them; `ranked` of shape (n, T).
 
     Returns
     -------
@@ -245,7 +281,15 @@ def horizon_documents(
         One `horizon_document` per horizon, ascending.
     """
     return [
-        horizon_document(y, F[:, k], None if baseline is None else baseline[:, k], horizon, thresholds, groups)
+        horizon_document(
+            y,
+            F[:, k],
+            None if baseline is None else baseline[:, k],
+            horizon,
+            thresholds,
+            groups,
+            ranked=None if ranked is None else (ranked[0][:, k], None if ranked[1] is None else ranked[1][:, k]),
+        )
         for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
     ]
 
@@ -263,8 +307,8 @@ def calibration_document(horizons: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 def compute_event_gains(
     y: NDArray[np.void],
-    model: NDArray[np.floating],
-    baseline: NDArray[np.floating],
+    model: tuple[NDArray[np.floating], NDArray[np.floating]],
+    baseline: tuple[NDArray[np.floating], NDArray[np.floating]],
     horizon: float,
     groups: NDArray[np.integer] | None = None,
 ) -> dict[str, Estimate]:
@@ -274,8 +318,8 @@ def compute_event_gains(
     ----------
     y : ndarray of dtype `EVENT_TIMES`, shape = (n_patients,)
         Observed times and events.
-    model, baseline : ndarray, shape = (n_patients,)
-        Risks until the horizon.
+    model, baseline : pair of ndarray, each shape = (n_patients,)
+        Risks until the horizon for the AUC, and for the Brier score.
     horizon : float
         In the unit of the times.
     groups : ndarray of int, shape = (n_patients,), optional
@@ -288,16 +332,19 @@ def compute_event_gains(
     """
     time, event, h = y["time"], y["event"], np.array([horizon])
     m = n_rarer_at(y, horizon, groups)
-    p, q = (np.asarray(risks, dtype=np.float64) for risks in (model, baseline))
-    mine, its = horizon_influences(y, p, horizon), horizon_influences(y, q, horizon)
+    (p_ranked, p), (q_ranked, q) = (
+        [np.asarray(risks, dtype=np.float64) for risks in of_either] for of_either in (model, baseline)
+    )
+    mine, its = (horizon_influences(y, r, horizon, ranked=ranked) for r, ranked in ((p, p_ranked), (q, q_ranked)))
+    scored = (("auc", cumulative_dynamic_auc, p_ranked, q_ranked), ("brier", brier_score, p, q))
     return {
         name: make_estimate(
             "difference",
-            float(measure(time, event, p[:, None], h)[0] - measure(time, event, q[:, None], h)[0]),
+            float(measure(time, event, a[:, None], h)[0] - measure(time, event, b[:, None], h)[0]),
             standard_error(mine[name] - its[name], groups),
             m,
         )
-        for name, measure in (("auc", cumulative_dynamic_auc), ("brier", brier_score))
+        for name, measure, a, b in scored
     }
 
 
@@ -311,7 +358,7 @@ def _decision_curve(
 ) -> dict[str, Any]:
     """Decision curves, with bands by the influences of the censoring-weighted estimate."""
     time, event = y["time"], y["event"]
-    c = np.arange(1, _HUNDREDTHS + 1) / (_HUNDREDTHS + 1)
+    c = curve_thresholds(thresholds)
     simple = None if baseline is None else np.asarray(baseline, dtype=np.float64)
     m = n_rarer_at(y, horizon, groups)
 
@@ -346,10 +393,11 @@ def _operating(
     horizon: float,
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None,
+    ranked: NDArray[np.floating],
 ) -> dict[str, Any]:
     w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
     d = ((y["event"] == 1) & (y["time"] <= horizon)).astype(np.int8)
-    return operating_document(d, p, thresholds, w, groups)
+    return operating_document(d, p, thresholds, w, groups, ranked)
 
 
 def _distribution(p: _Floats) -> dict[str, list[float] | list[int]]:

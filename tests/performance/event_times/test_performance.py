@@ -9,6 +9,8 @@ from autoprog.performance import (
     EVENT_METRICS,
     ScoringContext,
     calibration_document,
+    compute_event_gains,
+    decision_curve,
     distribution_document,
     horizon_document,
     horizon_documents,
@@ -66,17 +68,18 @@ def test_the_document_of_a_horizon_is_complete_and_is_json(with_baseline: bool) 
     p = data.risk(np.array([h]))[:, 0].astype(np.float32)
     other = np.clip(np.random.default_rng(0).normal(0.25, 0.05, 400), 0.01, 0.9)
     baseline = other if with_baseline else None
-    document = horizon_document(data.y, p, baseline, h, (0.05, 0.2))
+    document = horizon_document(data.y, p, baseline, h, (0.05, 0.23))
     json.dumps(document, allow_nan=False)
     assert (document["baseline"] is None) != with_baseline
     assert (document["net_benefit"]["baseline"] is None) != with_baseline
     risk = p.astype(float)
-    thresholds = np.arange(1, 100) / 100
+    thresholds = document["net_benefit"]["thresholds"]
+    assert thresholds == decision_curve(np.arange(400) % 2, p, None, (0.05, 0.23)).to_json()["thresholds"]
     expected = net_benefit(data.y["time"], data.y["event"], risk, h, thresholds)
     found = np.array(document["net_benefit"]["model"], dtype=float)  # None, which has no value, becomes nan
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     assert (None in (document["net_benefit"]["baseline"] or [])) == with_baseline
-    assert document["net_benefit"]["range"] == [0.05, 0.2]
+    assert document["net_benefit"]["range"] == [0.05, 0.23]
     for name in ("model", "baseline"):
         if document["net_benefit"][name] is not None:
             curve, band = document["net_benefit"][name], document["net_benefit"][f"{name}_interval"]
@@ -145,3 +148,41 @@ def test_of_correlated_patients_nothing_is_told_that_takes_them_as_independent()
     assert any(end is not None for end in alone["calibration_groups"]["lower"])
     assert {*together["calibration_groups"]["lower"], *together["calibration_groups"]["upper"]} == {None}
     assert together["calibration_groups"]["observed"] == alone["calibration_groups"]["observed"]
+
+
+def test_ranks_are_of_the_risks_before_a_recalibration_by_parts() -> None:
+    """Parts with other intercepts change the ranking; the model that is delivered has one."""
+    data, times = simulated(4, 400), np.array([0.4, 0.8])
+    follow_up = ScoringContext((0.4, 0.8), (0.4, 0.8), 1, censoring_survival(data.y["time"], data.y["event"]))
+    raw = data.risk(times)
+    other = raw * np.random.default_rng(0).uniform(0.5, 1.0, (400, 1))
+    parts = 1 + 0.3 * (np.arange(400)[:, None] % 3 - 1)
+    F, simple = (np.clip(risks * parts, 0.0, 1.0) for risks in (raw, other))
+    documents = horizon_documents(data.y, F, simple, follow_up, (0.1, 0.3), ranked=(raw, other))
+    of_raw, of_parts = (horizon_documents(data.y, p, q, follow_up, (0.1, 0.3)) for p, q in ((raw, other), (F, simple)))
+    for told, ranks, values in zip(documents, of_raw, of_parts, strict=True):
+        for side in ("performance", "baseline"):
+            assert ranks[side]["auc"] != values[side]["auc"]
+            assert told[side]["auc"] == ranks[side]["auc"]
+            assert told[side]["brier"] == values[side]["brier"]
+            for name, source in (("auc", ranks), ("brier", values), ("brier_skill", values)):
+                assert told[side]["intervals"][name] == source[side]["intervals"][name]
+        assert told["gain_over_baseline"] == {
+            "auc": ranks["gain_over_baseline"]["auc"],
+            "brier": values["gain_over_baseline"]["brier"],
+        }
+        assert told["operating"]["roc"] == ranks["operating"]["roc"]
+        assert told["operating"]["thresholds"] == values["operating"]["thresholds"]
+    overall = overall_performance(data.y, F, follow_up, raw)
+    assert overall["uno_c"] == overall_performance(data.y, raw, follow_up)["uno_c"]
+    assert overall["integrated_brier"] == overall_performance(data.y, F, follow_up)["integrated_brier"]
+    gains = compute_event_gains(data.y, (raw[:, 1], F[:, 1]), (other[:, 1], simple[:, 1]), 0.8)
+    assert {name: each.to_json() for name, each in gains.items()} == documents[1]["gain_over_baseline"]
+
+
+def test_a_brier_skill_is_at_most_1() -> None:
+    data = simulated(6, 60, censoring=0.0)
+    p = np.where((data.y["event"] == 1) & (data.y["time"] <= 0.8), 0.97, 0.03)
+    p[np.flatnonzero(p > 0.5)[0]] = 0.03
+    found = performance_at(data.y, p, 0.8)
+    assert found.brier_skill < 1 == found.intervals["brier_skill"].upper
