@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.performance.score import LEVEL
-from autoprog.survival import grouped_quantile
+from autoprog.survival.estimates import normal_quantile, student_quantile
 
 _Floats = NDArray[np.float64]
 
@@ -42,6 +42,7 @@ _MAX_UNITS = 2_000
 _DECIMALS = 5
 _THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _ROUNDING = 1e-15
+_TIED = 1e-9  # relative difference of a sensitivity from that of a cut that it equals but for rounding
 _MIN_SHARE = 0.005  # of the patients on either side of a threshold
 
 
@@ -115,17 +116,16 @@ def weighted_share(a: _Floats, b: _Floats, groups: NDArray[np.integer] | None) -
     residuals: _Floats = a - s * b
     inside = b > 0
     most = units = int(inside.sum())
-    among, correction = None, 1.0
+    correction, quantile = 1.0, normal_quantile(LEVEL)
     if groups is not None:
-        among = groups[inside]
         residuals = np.bincount(groups, residuals).astype(np.float64)
-        units = len(np.unique(among))
-        correction = units / max(1, units - 1)
+        units = int(np.count_nonzero(np.bincount(groups[inside])))
+        correction, quantile = units / max(1, units - 1), student_quantile(LEVEL, units)
     variance = correction * float(residuals @ residuals) / total**2
     e = float(most if 0 < s < 1 and units > 1 else units)  # where the groups agree, or all patients do
     if 0 < s < 1 and variance > _ROUNDING:
         e = min(e, s * (1 - s) / variance)
-    lower, upper = wilson(s, e, grouped_quantile(LEVEL, among))
+    lower, upper = wilson(s, e, quantile)
     return {"estimate": s, "lower": lower, "upper": upper}
 
 
@@ -190,9 +190,11 @@ def _at_rate(grid: _Floats, fpr: _Floats, sensitivity: _Floats) -> _Floats:
 
 def _precision(recall: _Floats, tp: _Floats, fp: _Floats) -> _Floats:
     """Positive predictive value at sensitivities above 0: FP is linear in TP between two cuts."""
-    first = np.concatenate([[0], np.flatnonzero(np.diff(tp) > 0) + 1])
     found = recall * tp[-1]
-    false = np.interp(found, tp[first], fp[first])
+    # The first cut that reaches each sensitivity. All who come between it and the case before are false positives.
+    k = np.searchsorted(tp, found * (1 - _TIED))
+    share = (found - tp[k - 1]) / (tp[k] - tp[k - 1])
+    false = fp[k - 1] + share * (fp[k] - fp[k - 1])
     return np.asarray(found / (found + false))
 
 

@@ -57,7 +57,10 @@ def normal_quantile(level: float) -> float:
 
 def grouped_quantile(level: float, groups: NDArray[np.integer] | None) -> float:
     """As `normal_quantile`; with groups, whose spread tells the standard error, Student's for m - 1 of m groups."""
-    if groups is None:
-        return normal_quantile(level)
+    return normal_quantile(level) if groups is None else student_quantile(level, len(np.unique(groups)))
+
+
+def student_quantile(level: float, m: int) -> float:
+    """As `grouped_quantile`, of m groups."""
     # A single group has the quantile of two, and so a wide interval.
-    return float(stdtrit(max(1, len(np.unique(groups)) - 1), (1 + level) / 2))
+    return float(stdtrit(max(1, m - 1), (1 + level) / 2))

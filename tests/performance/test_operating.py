@@ -41,6 +41,37 @@ def test_precision_is_scikit_learns_at_its_sensitivities() -> None:
     assert curve["ppv"][-1] == pytest.approx(y[p >= p[y == 1].min()].mean(), abs=1e-5)
 
 
+def precision_by_definition(y: np.ndarray, p: np.ndarray, recall: float) -> float:
+    """Davis and Goadrich: patients are added in order of risk, those between two cuts in even parts."""
+    before = (0, 0)
+    for cut in sorted(set(p), reverse=True):
+        tp, fp = int(((p >= cut) & (y == 1)).sum()), int(((p >= cut) & (y == 0)).sum())
+        if tp >= recall * y.sum() - 1e-9:
+            part = (recall * y.sum() - before[0]) / (tp - before[0])
+            false = before[1] + part * (fp - before[1])
+            return recall * y.sum() / (recall * y.sum() + false)
+        before = (tp, fp)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 9])
+def test_precision_is_that_of_the_definition_also_between_cases(decimals: int) -> None:
+    rng = np.random.default_rng(decimals)
+    for n_cases, n_controls in ((2, 60), (5, 20), (30, 30), (50, 9)):
+        y = np.repeat([1, 0], [n_cases, n_controls]).astype(np.int8)
+        p = expit(rng.normal(0.8 * y, 1.0)).round(decimals)
+        curve = operating_document(y, p, RANGE)["precision_recall"]
+        expected = [precision_by_definition(y, p, recall) for recall in curve["sensitivity"]]
+        np.testing.assert_allclose(curve["ppv"], expected, atol=1e-5)
+
+
+def test_precision_falls_by_all_controls_between_two_cases() -> None:
+    y, p = np.repeat([1, 0], [2, 100]).astype(np.int8), np.repeat([0.9, 0.1, 0.5], [1, 1, 100])
+    curve = operating_document(y, p, RANGE)["precision_recall"]
+    found = dict(zip(curve["sensitivity"], curve["ppv"], strict=True))
+    assert (found[0.5], found[0.52], found[1.0]) == pytest.approx((1.0, 1.04 / 101.04, 2 / 102), abs=1e-5)
+
+
 def test_thresholds_are_those_of_the_confusion_matrix_with_wilsons_intervals() -> None:
     y, p = simulated()
     rows = operating_document(y, p, RANGE)["thresholds"]
