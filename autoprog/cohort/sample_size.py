@@ -218,7 +218,8 @@ def sample_size(cohort: Cohort) -> SampleSize:
     followed, n = follow_up(cohort), cohort.n_patients
     if followed is None:
         n_events = _n_rarer(cohort)
-        phi = cohort.event_rate
+        # Where all patients have the outcome at some visit, half a patient counts as without it.
+        phi = min(n_with_outcome(cohort), n - 0.5) / n
         minimum = riley_minimum(p, phi)
         elsewhere = validation_minimum(*normal_predictor(phi, ANTICIPATED_NAGELKERKE_R2 * max_cox_snell_r2(phi)))
     else:

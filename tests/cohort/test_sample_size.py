@@ -5,7 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from autoprog.cohort import Binary, Cohort, Feature, cleveland, read_cohort, riley_minimum, sample_size
+from autoprog.cohort import (
+    Binary,
+    Cohort,
+    Feature,
+    Visits,
+    VisitTable,
+    cleveland,
+    read_cohort,
+    riley_minimum,
+    sample_size,
+)
 from autoprog.cohort.sample_size import max_cox_snell_r2, n_parameters
 
 
@@ -80,3 +90,18 @@ def test_the_verdict_turns_at_the_minimum() -> None:
         y = np.arange(n + n % 2, dtype=np.int8) % 2
         cohort = Cohort("n", Binary("y", "1", "0"), (Feature("x", "numeric"),), np.zeros((len(y), 1)), y)
         assert sample_size(cohort).verdict == verdict
+
+
+@pytest.mark.parametrize("n_ever", [10, 199, 200])
+def test_of_visits_the_share_is_that_of_the_patients(n_ever: int) -> None:
+    """Each of 200 patients has five visits; those who ever have the outcome have it at the last one alone."""
+    patient = np.repeat(np.arange(200), 5)
+    y = ((patient < n_ever) & (np.arange(1_000) % 5 == 4)).astype(np.int8)
+    visits = VisitTable(patient, np.tile(np.arange(5.0), 200))
+    outcome = Visits("id", "day", 1.0, Binary("y", "1", "0"))
+    cohort = Cohort(
+        "v", outcome, (Feature("x", "numeric"),), np.arange(1_000.0)[:, None] % 7, y, groups=patient, visits=visits
+    )
+    found = sample_size(cohort)
+    assert found.riley_minimum == riley_minimum(found.n_parameters, min(n_ever, 199.5) / 200)
+    assert found.events_per_predictor == n_ever / found.n_parameters
