@@ -135,7 +135,7 @@ def _summaries(distance: _Floats) -> _Floats:
     return np.stack([distance.mean(axis=-1), e50, e90], axis=-1)
 
 
-# Percentiles at which Harrell places 5 and 3 knots; 3 where there are too few events for 5 coefficients.
+# Percentiles at which Harrell places 5 and 3 knots; 3 where too few have the rarer outcome for 5 coefficients.
 _FIVE = (0.05, 0.275, 0.5, 0.725, 0.95)
 _THREE = (0.1, 0.5, 0.9)
 _ENOUGH = 100
@@ -143,16 +143,16 @@ _ENOUGH = 100
 _APART = 6  # decimals in which two knots must differ
 
 
-def spline_knots(x: NDArray[np.float64], events: float) -> NDArray[np.float64]:
+def spline_knots(x: NDArray[np.float64], rarer: int) -> NDArray[np.float64]:
     """Up to 5 knots at Harrell's percentiles, 3 with fewer than 100 patients of the rarer outcome; fewer for tied x."""
-    percentiles = _FIVE if events >= _ENOUGH else _THREE
+    percentiles = _FIVE if rarer >= _ENOUGH else _THREE
     # Knots are observed values, so there are never more of them than coefficients that can be estimated.
     return np.unique(np.quantile(x, percentiles, method="inverted_cdf").round(_APART))
 
 
-def _knots(x: NDArray[np.float64], events: float) -> NDArray[np.float64]:
+def _knots(x: NDArray[np.float64], rarer: int) -> NDArray[np.float64]:
     """Knots of a curve; the two ends, for a line, where so many risks are equal that knots coincide."""
-    knots = spline_knots(x, events)
+    knots = spline_knots(x, rarer)
     return knots if len(knots) > 1 or np.ptp(x) == 0 else np.array([x.min(), x.max()])
 
 
@@ -189,7 +189,7 @@ class CalibrationCurve:
     e50, e90 : float
         Median and 90th percentile of the distance.
     risk : ndarray, shape = (k,)
-        Risks of the curve, ascending, from the patients' 1st to 99th percentile.
+        Risks of the curve, ascending, by default from the patients' 1st to 99th percentile.
     observed, lower, upper : ndarray, shape = (k,)
         The curve and its pointwise interval.
     knots : int
@@ -240,6 +240,7 @@ def calibration_curve(
     *,
     level: float = 0.95,
     groups: NDArray[np.integer] | None = None,
+    at: NDArray[np.float64] | None = None,
 ) -> CalibrationCurve:
     """Smooth calibration curve of risks by a horizon.
 
@@ -247,6 +248,8 @@ def calibration_curve(
     ----------
     time, event, risk, horizon, cause, level, groups
         As for `calibration_at`.
+    at : ndarray, shape = (k,), optional
+        Risks of the curve's points, in [0, 1], ascending; by default from the patients' 1st to 99th percentile.
 
     Returns
     -------
@@ -262,15 +265,18 @@ def calibration_curve(
     t, codes, p = checked_risks(time, event, risk, horizon, cause)
     theta = pseudo_values(t, codes, horizon, cause)[:, 0]
     x = cloglog(p)
-    knots = _knots(x, float(((t <= horizon) & (codes == cause)).sum()))
+    had = (t <= horizon) & (codes == cause)
+    without = (t > horizon) | ((codes != 0) & (codes != cause))
+    knots = _knots(x, min(int(had.sum()), int(without.sum())))
     Z = spline_columns(x, knots)
     # Start at a line of slope 1, the estimate for calibrated risks.
     start = np.zeros(Z.shape[1])
     start[min(1, len(start) - 1)] = 1.0 if len(start) > 1 else float(x.mean())
     beta, covariance = fit_cloglog(theta, Z, np.zeros(len(x)), start, groups)
     distances = curve_distances(p, x, Z, (beta, covariance), inverse_cloglog, level=level, groups=groups)
-    lowest, highest = np.quantile(p, [_OUTERMOST, 1 - _OUTERMOST])
-    at = np.unique(np.linspace(float(lowest), float(highest), _POINTS))
+    if at is None:
+        lowest, highest = np.quantile(p, [_OUTERMOST, 1 - _OUTERMOST])
+        at = np.unique(np.linspace(float(lowest), float(highest), _POINTS))
     z = spline_columns(cloglog(at), knots)
     eta, reach = z @ beta, curve_reach(z, covariance, level, groups)
     lower, upper = inverse_cloglog(eta - reach), inverse_cloglog(eta + reach)

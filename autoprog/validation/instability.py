@@ -72,10 +72,10 @@ def incidence_curves(time: _Floats, event: NDArray[np.integer], horizon: float) 
 
     def curve(patients: NDArray[np.intp], risks: _Floats, at: _Floats) -> Sequence[float] | None:
         try:
-            found = survival_curve(time[patients], event[patients], risks, horizon)
+            found = survival_curve(time[patients], event[patients], risks, horizon, at=at)
         except (HorizonError, NoEventError):
             return None
-        told: list[float] = np.interp(at, found.risk, found.observed).tolist()
+        told: list[float] = found.observed.tolist()
         return told
 
     return curve

@@ -142,6 +142,30 @@ def test_few_events_have_three_knots_and_equal_risks_none() -> None:
     assert flat.ici == pytest.approx(abs(0.3 - observed), abs=1e-3)
 
 
+def test_knots_are_by_the_rarer_outcome() -> None:
+    """As of outcomes without a time: five for 100 of either, counting competing events as known to be without it."""
+    for n_events, n_without, knots in ((207, 23, 3), (23, 207, 3), (207, 100, 5), (100, 99, 3)):
+        n = n_events + n_without + 40
+        time = np.r_[np.linspace(0.1, 0.9, n_events), np.full(n_without, 2.0), np.full(40, 0.5)] * HORIZON
+        event = np.r_[np.ones(n_events), np.zeros(n_without + 40)].astype(np.int8)
+        event[n_events : n_events + n_without // 2] = 2  # after the horizon or before it
+        time[n_events : n_events + n_without // 4] = 0.3 * HORIZON
+        risk = np.random.default_rng(0).uniform(0.1, 0.9, n)
+        assert calibration_curve(time, event, risk, HORIZON).knots == knots
+
+
+def test_a_curve_is_drawn_at_the_risks_that_are_asked_for() -> None:
+    time, event, risk = cohort_with_known_risk(6, 600)
+    found = calibration_curve(time, event, risk, HORIZON)
+    elsewhere = calibration_curve(time, event, risk, HORIZON, at=np.array([0.001, found.risk[7], 0.999]))
+    assert elsewhere.risk.tolist() == [0.001, found.risk[7], 0.999]
+    for name in ("observed", "lower", "upper"):
+        assert getattr(elsewhere, name)[1] == pytest.approx(getattr(found, name)[7])
+    assert elsewhere.observed[0] < found.observed[0]
+    assert elsewhere.observed[2] > found.observed[-1]
+    assert elsewhere.distances == found.distances
+
+
 def test_groups_are_of_equal_size_and_observed_by_themselves() -> None:
     time, event, risk = cohort_with_known_risk(5, 1000)
     found = calibration_groups(time, event, risk, HORIZON, groups=5)

@@ -62,3 +62,24 @@ def test_event_times_have_the_curves_of_their_horizon() -> None:
     found = compute_instability(q, [q, late], incidence_curves(np.minimum(time, censored), event, 1.0), rng)
     (curve,) = found.curves
     assert np.abs(np.array(curve) - found.risks).mean() < 0.06  # the risks are true
+
+
+def test_curves_of_event_times_go_on_beyond_a_refits_own_risks() -> None:
+    """A refit whose risks are alike is drawn where the model's are, as of outcomes without a time."""
+    rng = np.random.default_rng(1)
+    rate = rng.gamma(2.0, 0.2, N)
+    time, q = rng.exponential(1 / rate), 1 - np.exp(-rate)
+    moderate, at = expit(0.6 * logit(q)), np.linspace(0.03, 0.9, 30)
+    of_times, of_labels = (
+        make(np.arange(N), moderate, at)
+        for make in (
+            incidence_curves(time, np.ones(N, dtype=int), 1.0),
+            frequency_curves((time <= 1.0).astype(int)),
+        )
+    )
+    assert of_times is not None
+    assert of_labels is not None
+    beyond = at > moderate.max()
+    assert beyond.sum() > 3
+    assert (np.diff(np.array(of_times)[beyond]) > 0).all()
+    np.testing.assert_allclose(of_times, of_labels, atol=0.05)
