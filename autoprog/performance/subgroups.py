@@ -84,7 +84,8 @@ def split_by_feature(feature: Feature, x: NDArray[np.float64]) -> Iterator[tuple
         yield from ((level, x == code) for code, level in enumerate(feature.levels) if (x == code).any())
     else:
         is_age = feature.name.strip().lower() in _AGE
-        cuts = _BANDS if is_age else np.unique(np.nanquantile(x, [1 / 3, 2 / 3])).tolist()
+        # Cuts that are values of patients, whose digits are those of the file.
+        cuts = _BANDS if is_age else np.unique(np.nanquantile(x, [1 / 3, 2 / 3], method="higher")).tolist()
         edges = [-np.inf, *cuts, np.inf]
         for low, high in pairwise(edges):
             rows = (x >= low) & (x < high)
@@ -95,9 +96,10 @@ def split_by_feature(feature: Feature, x: NDArray[np.float64]) -> Iterator[tuple
 
 
 def _band(low: float, high: float) -> str:
+    first, last = (f"{end:.12g}" for end in (low, high))  # as rules write their cuts
     if np.isinf(low):
-        return "all" if np.isinf(high) else f"below {high:g}"
-    return f"{low:g} and above" if np.isinf(high) else f"{low:g} to below {high:g}"
+        return "all" if np.isinf(high) else f"below {last}"
+    return f"{first} and above" if np.isinf(high) else f"{first} to below {last}"
 
 
 def _measured(

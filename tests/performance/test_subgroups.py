@@ -13,6 +13,7 @@ from autoprog.performance.subgroups import (
     MIN_COUNTED,
     MIN_OF_EACH,
     measure_subgroups,
+    split_by_feature,
     usual_subgroups,
 )
 from tests.cohorts import cleveland_cohort
@@ -69,6 +70,29 @@ def test_age_is_cut_at_fixed_years_and_other_numbers_into_thirds() -> None:
     assert [s.label for s in found[:4]] == ["below 40", "40 to below 65", "65 to below 80", "80 and above"]
     assert sum(s.n or 0 for s in found[:4]) == 600
     assert [s.n for s in found[4:]] == [200, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        (20_200_101.0 + np.arange(600) // 200, ["20200102", "20200103"]),
+        (1_000_000.0 + np.arange(600), ["1000200", "1000400"]),
+        (np.round(0.1 + np.arange(600) / 1000, 4), ["0.3", "0.5"]),
+        (np.arange(599) // 2 / 10, ["10", "19.9"]),
+    ],
+)
+def test_bands_are_labelled_by_numbers_that_tell_them_apart(values: np.ndarray, labels: list[str]) -> None:
+    first, last = labels
+    found = [label for label, _ in split_by_feature(FEATURES[2], values)]
+    assert found == [f"below {first}", f"{first} to below {last}", f"{last} and above"]
+    by_label = dict(split_by_feature(FEATURES[2], values))
+    np.testing.assert_array_equal(by_label[found[0]], values < float(first))
+    cuts = np.quantile(values, [1 / 3, 2 / 3])
+    assert [rows.sum() for rows in by_label.values()] == [
+        (values < cuts[0]).sum(),
+        ((values >= cuts[0]) & (values < cuts[1])).sum(),
+        (values >= cuts[1]).sum(),
+    ]
 
 
 def test_few_patients_are_not_measured_and_very_few_not_counted() -> None:

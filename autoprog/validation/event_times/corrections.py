@@ -27,15 +27,15 @@ _Floats = NDArray[np.float64]
 
 
 def event_figures(follow_up: ScoringContext) -> tuple[Figure, ...]:
-    """Figures that a correction covers: every event metric, and `auc@h` and `brier@h` of each horizon."""
+    """Figures that a correction covers: every event metric, and `auc@k` and `brier@k` of horizon k, from 0."""
     found = []
     for name in EVENT_METRICS:
         metric = make_event_metric(name, follow_up)
         found.append(Figure(name, _where_defined(metric.score), metric.ranks_only, metric.lower, metric.upper))
-    for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True):
+    for k, (horizon, column) in enumerate(zip(follow_up.horizons, follow_up.at_horizons, strict=True)):
         for name, measure in (("auc", cumulative_dynamic_auc), ("brier", brier_score)):
-            score, most = _where_defined(_at_horizon(measure, horizon, k)), 1.0 if name == "auc" else math.inf
-            found.append(Figure(f"{name}@{horizon:g}", score, name == "auc", 0.0, most, name))
+            score, most = _where_defined(_at_horizon(measure, horizon, column)), 1.0 if name == "auc" else math.inf
+            found.append(Figure(f"{name}@{k}", score, name == "auc", 0.0, most, name))
     return tuple(found)
 
 
@@ -49,9 +49,9 @@ def correct_overall(found: Mapping[str, float], follow_up: ScoringContext, corre
 
 def correct_horizons(documents: Sequence[dict[str, Any]], correction: Correction) -> None:
     """Correct performance and gains of `horizon_documents` for the choice of the weights, in place."""
-    for document in documents:
-        told, horizon = document["performance"], document["horizon"]
-        estimates = {name: correction.correct(f"{name}@{horizon:g}", told[name]) for name in ("auc", "brier")}
+    for k, document in enumerate(documents):
+        told = document["performance"]
+        estimates = {name: correction.correct(f"{name}@{k}", told[name]) for name in ("auc", "brier")}
         changed = {name: estimate for name, estimate in estimates.items() if estimate is not None}
         if "brier" in changed:
             skill = Estimate(told["brier_skill"], **told["intervals"]["brier_skill"])
@@ -61,12 +61,14 @@ def correct_horizons(documents: Sequence[dict[str, Any]], correction: Correction
         told.update({name: value for name, value in ends.items() if name != "intervals"})
         told["intervals"].update(ends["intervals"])
         for name, gain in (document["gain_over_baseline"] or {}).items():
-            corrected = correction.correct_gain(f"{name}@{horizon:g}", gain["estimate"])
+            corrected = correction.correct_gain(f"{name}@{k}", gain["estimate"])
             document["gain_over_baseline"][name] = gain if corrected is None else corrected.to_json()
 
 
-def _at_horizon(measure: Callable[..., _Floats], horizon: float, k: int) -> Callable[[NDArray[Any], _Floats], float]:
-    return lambda y, F: float(measure(y["time"], y["event"], F[:, [k]], np.array([horizon]))[0])
+def _at_horizon(
+    measure: Callable[..., _Floats], horizon: float, column: int
+) -> Callable[[NDArray[Any], _Floats], float]:
+    return lambda y, F: float(measure(y["time"], y["event"], F[:, [column]], np.array([horizon]))[0])
 
 
 def _where_defined(score: Callable[[NDArray[Any], _Floats], float]) -> Callable[[NDArray[Any], _Floats], float]:
