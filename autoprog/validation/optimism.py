@@ -33,7 +33,7 @@ Tsamardinos, Greasidou & Borboudakis 2018, Machine Learning 107:1895 (BBC-CV).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -127,7 +127,7 @@ class Correction:
         whole = np.isfinite(found.chosen) & np.isfinite(found.delivered)
         if whole.sum() < MIN_RESAMPLES:
             return None
-        return less_optimism(figure, apparent, found.chosen[whole], found.delivered[whole], self.rarer, self.grouped)
+        return _less_optimism(figure, apparent, found.chosen[whole], found.delivered[whole], self.rarer, self.grouped)
 
     def correct_gain(self, name: str, apparent: float) -> Estimate | None:
         """A gain over the simple pipeline less its optimism; None where too few resamples have a value."""
@@ -199,26 +199,59 @@ def corrected_score(  # noqa: PLR0913  risks, the rule that weighs them, and how
         The score of at most `RESAMPLES` resamples, fewer for many patients or pipelines; level `LEVEL`.
     """
     t, n = p.shape
+    y, (choose, average), (figures, simple) = patients.y, weighing, beside or Beside()
     counts = until(stop, _counts(patients, n_resamples(n, t), rng))
-    choose, average = weighing
+    draws = weighed_draws(metric, counts, resampled_scores(metric, y, p), lambda c, g: average(choose(c, g), p))
+    delivered = average(w, p)
     # Nothing is fitted again but the recalibration, and that only if the metric depends on it.
-    figures, simple = beside or Beside()
-    fixed = (average(w, p), None if simple is None else np.asarray(simple, dtype=np.float64))
-    everything = (Figure.of(metric), *figures)
-    draws = _weighed_draws(metric, patients.y, p, counts, lambda c, g: average(choose(c, g), p))
-    left = _left_out(everything, patients.y, fixed, draws)
-    chosen, delivered, _ = left[metric.name]
-    apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
-    is_grouped, m = patients.groups is not None, n_rarer(patients.y, patients.groups)
-    found = less_optimism(everything[0], apparent, chosen, delivered, m, is_grouped)
-    whom = "the patients" if patients.groups is None else "groups of patients"
-    method = (
-        f"{metric_title(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
-        f"patients: in {len(chosen)} bootstrap resamples of {whom}, {describe_resample(t)}; {INTERVAL}; uncorrected it "
-        f"is {apparent:.3f}"
+    near = shrunk_recalibration(y, delivered)
+    return correct_optimism(
+        (Figure.of(metric), *figures),
+        metric.score(y, np.asarray(reported, dtype=np.float64)),
+        (delivered, None if simple is None else np.asarray(simple, dtype=np.float64)),
+        draws,
+        lambda here, risks, c: _on_others(here, y, risks, c, near),
+        Setting(metric_title(metric), t, n_rarer(y, patients.groups), patients.groups is not None, _BESIDE),
     )
-    score = ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(chosen))
-    return Corrected(score, Correction(left, {figure.name: figure for figure in everything}, m, is_grouped))
+
+
+class Setting(NamedTuple):
+    """What the text and the intervals of a correction rest on besides the scores."""
+
+    title: str
+    n_pipelines: int
+    rarer: int  # patients, or groups, with the rarer outcome
+    grouped: bool
+    beside: int  # resamples that correct the figures beside the score
+
+
+def correct_optimism(
+    figures: Sequence[Figure],
+    apparent: float,
+    fixed: tuple[_Floats, _Floats | None],
+    draws: Iterator[tuple[NDArray[np.float32], _Floats]],
+    score: Callable[[Sequence[Figure], _Floats, NDArray[np.float32]], tuple[float, ...]],
+    setting: Setting,
+) -> Corrected:
+    """Correct the score, which is the first of the figures; `fixed` are w p and the simple pipeline's risks."""
+    found: list[list[tuple[float, ...]]] = [[] for _ in range(3)]
+    for b, (c, risks) in enumerate(draws):
+        here = figures if b < setting.beside else figures[:1]
+        for place, q in enumerate((risks, *fixed)):
+            if q is not None:
+                found[place].append(score(here, q, c))
+    left = _collect_left([figure.name for figure in figures], *found)
+    chosen, delivered, _ = left[figures[0].name]
+    corrected = _less_optimism(figures[0], apparent, chosen, delivered, setting.rarer, setting.grouped)
+    whom = "groups of patients" if setting.grouped else "the patients"
+    method = (
+        f"{setting.title} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
+        f"patients: in {len(chosen)} bootstrap resamples of {whom}, {describe_resample(setting.n_pipelines)}; "
+        f"{INTERVAL}; uncorrected it is {apparent:.3f}"
+    )
+    estimate = ScoreEstimate(corrected.estimate, corrected.lower, corrected.upper, LEVEL, method, len(chosen))
+    by_name = {figure.name: figure for figure in figures}
+    return Corrected(estimate, Correction(left, by_name, setting.rarer, setting.grouped))
 
 
 def describe_resample(n_pipelines: int) -> str:
@@ -231,7 +264,7 @@ def describe_resample(n_pipelines: int) -> str:
     )
 
 
-def less_optimism(
+def _less_optimism(
     figure: Figure,
     apparent: float,
     chosen: _Floats,
@@ -257,12 +290,29 @@ def n_resamples(n_patients: int, n_pipelines: int) -> int:
 
 def _counts(patients: Patients, resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.float32]]:
     """Draw c in chunks; each resample holds some patients of both outcomes and leaves some of both out."""
-    n = len(patients.y)
-    size = max(1, min(_CHUNK // n, _CHUNK_RESAMPLES))
+    y, groups = patients
+    return draw_counts(len(y), groups, resamples, rng, lambda part: 0 < int(y[part].sum()) < int(part.sum()))
+
+
+def draw_counts(
+    n: int,
+    groups: NDArray[np.integer] | None,
+    resamples: int,
+    rng: np.random.Generator,
+    usable: Callable[[NDArray[np.bool_]], bool],
+    *,
+    left_out: bool = True,
+) -> Iterator[NDArray[np.float32]]:
+    """Draw c of patients or groups in chunks; `usable` are the patients drawn and, if asked, those left out."""
+    distinct, of_row = np.unique(np.arange(n) if groups is None else groups, return_inverse=True)
+    m, size = len(distinct), max(1, min(_CHUNK // n, _CHUNK_RESAMPLES))
     for start in range(0, resamples, size):
         c = np.empty((n, min(size, resamples - start)), dtype=np.float32)
         for b in range(c.shape[1]):
-            c[:, b] = _drawn(patients, rng)
+            while True:
+                c[:, b] = np.bincount(rng.integers(m, size=m), minlength=m)[of_row]
+                if usable(c[:, b] > 0) and not (left_out and not usable(c[:, b] == 0)):
+                    break
         yield c
 
 
@@ -276,47 +326,19 @@ def until(stop: Stop, chunks: Iterator[NDArray[np.float32]]) -> Iterator[NDArray
             return
 
 
-def _drawn(patients: Patients, rng: np.random.Generator) -> NDArray[np.int64]:
-    y, groups = patients
-    distinct, of_patient = np.unique(np.arange(len(y)) if groups is None else groups, return_inverse=True)
-    while True:
-        c = np.bincount(rng.integers(len(distinct), size=len(distinct)), minlength=len(distinct))[of_patient]
-        if all(len(np.unique(y[part])) == 2 for part in (c == 0, c > 0)):
-            return c
-
-
-def _weighed_draws(
+def weighed_draws(
     metric: Metric,
-    y: NDArray[np.integer],
-    p: NDArray[np.floating],
     chunks: Iterator[NDArray[np.float32]],
-    combine: Choose,
+    scores: Callable[[NDArray[np.float32]], _Floats],
+    combine: Callable[[NDArray[np.float32], _Floats], Iterable[_Floats]],
 ) -> Iterator[tuple[NDArray[np.float32], _Floats]]:
-    """Yield c of each resample and its W p, shape = (n,); `combine` gives those of a chunk, shape = (b, n)."""
+    """Yield c of each resample and its risks W p; `combine` gives those of a chunk from c and the gains."""
     sign = 1 if metric.greater_is_better else -1
-    scores = resampled_scores(metric, y, p)
     for c in chunks:
         yield from zip(c.T, combine(c, sign * scores(c)), strict=True)
 
 
-def _left_out(
-    figures: Sequence[Figure],
-    y: NDArray[np.integer],
-    fixed: tuple[_Floats, _Floats | None],
-    draws: Iterator[tuple[NDArray[np.float32], _Floats]],
-) -> dict[str, Left]:
-    """Score the patients left out: by W p of each draw, and by the fixed risks w p and those of the simple pipeline."""
-    near = shrunk_recalibration(y, fixed[0])
-    found: list[list[tuple[float, ...]]] = [[] for _ in range(3)]
-    for b, (counts, risks) in enumerate(draws):
-        here = figures if b < _BESIDE else figures[:1]
-        for place, q in enumerate((risks, *fixed)):
-            if q is not None:
-                found[place].append(_on_others(here, y, q, counts, near))
-    return collect_left([figure.name for figure in figures], *found)
-
-
-def collect_left(
+def _collect_left(
     names: Sequence[str],
     chosen: Sequence[tuple[float, ...]],
     delivered: Sequence[tuple[float, ...]],
@@ -340,7 +362,6 @@ def _on_others(
     others = recalibrated = risks[out]
     if not all(figure.ranks_only for figure in figures):
         weights = c[~out].astype(np.float64)
-        recalibrated = shrunk_recalibration(y[~out], risks[~out], near, weights).apply(
-            others
-        )  # the fit starts at `near`
+        fitted = shrunk_recalibration(y[~out], risks[~out], near, weights)  # the fit starts at `near`
+        recalibrated = fitted.apply(others)
     return tuple(figure.score(y[out], others if figure.ranks_only else recalibrated) for figure in figures)

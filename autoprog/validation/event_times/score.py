@@ -25,15 +25,15 @@ from autoprog.validation.event_times.recalibration import fit_event_recalibratio
 from autoprog.validation.optimism import (
     Beside,
     Corrected,
-    Correction,
     Figure,
+    Setting,
     Stop,
     Weighing,
-    collect_left,
-    describe_resample,
-    less_optimism,
+    correct_optimism,
+    draw_counts,
     never,
     until,
+    weighed_draws,
 )
 
 RESAMPLES = 500
@@ -42,7 +42,6 @@ _MIN_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES = 20, 200
 _MAX_CORRECTION_CELLS = 40_000_000
 # Resamples that correct the figures beside the score, each of which takes three recalibrations of curves.
 _BESIDE = 60
-_CHUNK, _CHUNK_RESAMPLES = 1 << 18, 5
 
 _Floats = NDArray[np.float64]
 
@@ -128,34 +127,18 @@ def corrected_event_score(  # noqa: PLR0913  as `corrected_score`
         Level `LEVEL`.
     """
     t, n = p.shape[:2]
-    choose, average = weighing
-    sign = 1 if metric.greater_is_better else -1
+    (choose, average), (figures, simple) = weighing, beside or Beside()
     scores = resampled_event_scores(metric.name, patients.y, p, patients.follow_up, rng, patients.groups)
-    figures, simple = beside or Beside()
-    delivered, its = average(w, p), None if simple is None else np.asarray(simple, dtype=np.float64)
-    own = Figure(metric.name, metric.score, metric.ranks_only, metric.lower, metric.upper)
-    everything = (own, *figures)
-    told: list[list[tuple[float, ...]]] = [[] for _ in range(3)]
-    for c in until(stop, _counts(metric, patients, n_event_resamples(n, t), rng, left_out=True)):
-        weights = choose(c, sign * scores(c))
-        for counts, of_drawn in zip(c.T, weights, strict=True):
-            here = everything if len(told[0]) < _BESIDE else everything[:1]
-            for place, F in enumerate((average(of_drawn, p), delivered, its)):
-                if F is not None:
-                    told[place].append(_on_others(here, patients, F, counts))
-    left = collect_left([figure.name for figure in everything], *told)
-    of_chosen, of_delivered, _ = left[metric.name]
-    apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
-    is_grouped = patients.groups is not None
-    m = _n_rarer(patients)
-    found = less_optimism(own, apparent, of_chosen, of_delivered, m, is_grouped)
-    method = (
-        f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
-        f"weights by the same patients: in {len(of_chosen)} bootstrap resamples {describe_resample(t)}; {INTERVAL}; "
-        f"uncorrected it is {apparent:.3f}"
+    counts = until(stop, _counts(metric, patients, n_event_resamples(n, t), rng, left_out=True))
+    draws = weighed_draws(metric, counts, scores, lambda c, g: (average(weights, p) for weights in choose(c, g)))
+    return correct_optimism(
+        (Figure(metric.name, metric.score, metric.ranks_only, metric.lower, metric.upper), *figures),
+        metric.score(patients.y, np.asarray(reported, dtype=np.float64)),
+        (average(w, p), None if simple is None else np.asarray(simple, dtype=np.float64)),
+        draws,
+        lambda here, F, c: _on_others(here, patients, F, c),
+        Setting(_title(metric, patients.follow_up), t, _n_rarer(patients), patients.groups is not None, _BESIDE),
     )
-    score = ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(of_chosen))
-    return Corrected(score, Correction(left, {figure.name: figure for figure in everything}, m, is_grouped))
 
 
 def _n_rarer(patients: FollowedPatients) -> int:
@@ -184,19 +167,8 @@ def _counts(
     metric: Metric, patients: FollowedPatients, resamples: int, rng: np.random.Generator, *, left_out: bool
 ) -> Iterator[NDArray[np.float32]]:
     """Draw c in chunks; the patients drawn and, if asked, those left out are scorable."""
-    n, scorable = len(patients.y), can_be_scored(metric.name, patients.y, patients.follow_up)
-    units = np.arange(n) if patients.groups is None else patients.groups
-    distinct, of_row = np.unique(units, return_inverse=True)
-    size = max(1, min(_CHUNK // n, _CHUNK_RESAMPLES))
-    for start in range(0, resamples, size):
-        c = np.empty((n, min(size, resamples - start)), dtype=np.float32)
-        for b in range(c.shape[1]):
-            while True:
-                drawn = np.bincount(rng.integers(len(distinct), size=len(distinct)), minlength=len(distinct))
-                c[:, b] = drawn[of_row]
-                if scorable(c[:, b] > 0) and not (left_out and not scorable(c[:, b] == 0)):
-                    break
-        yield c
+    y, follow_up, groups = patients
+    return draw_counts(len(y), groups, resamples, rng, can_be_scored(metric.name, y, follow_up), left_out=left_out)
 
 
 def _title(metric: Metric, follow_up: ScoringContext) -> str:

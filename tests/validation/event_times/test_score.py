@@ -104,7 +104,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         reach = norm.ppf(0.975) / student.ppf(0.975, m - 1) * h / estimate
         ends = estimate * np.exp(np.array([-reach, reach]))
     np.testing.assert_allclose([found.estimate, found.lower, found.upper], [estimate, *ends], rtol=0, atol=1e-5)
-    assert "in 20 bootstrap resamples all 4 pipelines" in found.method
+    assert "in 20 bootstrap resamples of the patients, all 4 pipelines" in found.method
     assert f"uncorrected it is {metric.score(data.y, average(w, p)):.3f}" in found.method
 
 
@@ -161,6 +161,17 @@ def test_rows_of_a_group_are_drawn_together() -> None:
     c = np.hstack(list(score_module._counts(metric, patients, 40, np.random.default_rng(1), left_out=True)))
     for group in range(20):
         assert (np.ptp(c[groups == group], axis=0) == 0).all()
+    p = np.tile([0.1, 0.2, 0.3], (2, 120, 1)) * np.random.default_rng(2).uniform(0.5, 1.5, (2, 120, 1))
+    found = corrected_event_score(
+        metric,
+        patients,
+        p[0],
+        p,
+        np.array([1.0, 0.0]),
+        weighing=Weighing(the_best, average),
+        rng=np.random.default_rng(3),
+    ).score
+    assert f"in {found.resamples} bootstrap resamples of groups of patients, all 2 pipelines" in found.method
 
 
 @pytest.mark.parametrize("name", EVENT_METRICS)
