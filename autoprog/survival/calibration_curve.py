@@ -143,9 +143,9 @@ _ENOUGH = 100
 _APART = 6  # decimals in which two knots must differ
 
 
-def spline_knots(x: NDArray[np.float64], rarer: int) -> NDArray[np.float64]:
+def spline_knots(x: NDArray[np.float64], events: float) -> NDArray[np.float64]:
     """Up to 5 knots at Harrell's percentiles, 3 with fewer than 100 patients of the rarer outcome; fewer for tied x."""
-    percentiles = _FIVE if rarer >= _ENOUGH else _THREE
+    percentiles = _FIVE if events >= _ENOUGH else _THREE
     # Knots are observed values, so there are never more of them than coefficients that can be estimated.
     return np.unique(np.quantile(x, percentiles, method="inverted_cdf").round(_APART))
 
