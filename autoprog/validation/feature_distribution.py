@@ -58,7 +58,7 @@ _MAX_UNRELATED = 20
 _MIN_UNIQUENESS = 0.01
 _NORMAL_POINTS = 2_000  # of a standard normal distribution
 _ORDERS = 8
-_AS_NORMAL = np.eye(1, _ORDERS)[0]
+_AS_NORMAL: _Floats = np.eye(1, _ORDERS)[0]
 _NEWTON_STEPS, _MAX_CORRELATION = 6, 0.99
 _CELLS_AT_ONCE = 4_000_000
 _SEED = 20_071
@@ -269,9 +269,10 @@ class FeatureDistribution:
     @cached_property
     def _latent(self) -> _Floats:
         """L, shortened where z_j would have a variance above 1."""
-        found: _Floats = self.loadings / _hermite(self.margins)[:, :1]
-        length = np.sqrt((found**2).sum(axis=1, keepdims=True))
-        return found * np.minimum(1.0, np.sqrt(1.0 - _MIN_UNIQUENESS) / np.maximum(length, _MIN_UNIQUENESS))
+        whole = self.loadings / _hermite(self.margins)[:, :1]
+        length = np.sqrt((whole**2).sum(axis=1, keepdims=True))
+        found: _Floats = whole * np.minimum(1.0, np.sqrt(1.0 - _MIN_UNIQUENESS) / np.maximum(length, _MIN_UNIQUENESS))
+        return found
 
     def _uniqueness(self) -> _Floats:
         """psi, chosen so that every column has variance 1."""
