@@ -16,7 +16,6 @@ from autoprog.metalearning.meta_features.computation import MetaFeatures
 from autoprog.space import Configuration
 
 if TYPE_CHECKING:
-    from autoprog.optimizer.observations import Observations
     from autoprog.optimizer.surrogate_state import SurrogateState
 
 
@@ -163,21 +162,12 @@ def gains_over(
 ) -> Gains:
     """Compute the gains over the simple pipeline, which was observed, from a surrogate state with effects."""
     counts = Counter(e.configuration.prediction.algorithm for e in history.succeeded)
-    scale = _compute_unit(belief.observations)
+    scale = belief.observations.scale
     algorithms, best = _gains(belief, scale, simple, counts)
     check()
     elsewhere = _gains_elsewhere(belief, scale, simple, references)
     check()
     return Gains(scale, _offsets(belief, scale, simple), algorithms, best, elsewhere)
-
-
-def _compute_unit(observations: Observations) -> float:
-    """Units of the score in 1 of y; 1 if all gains are equal."""
-    gains = observations.gains[observations.succeeded]
-    best, middle = int(np.argmax(gains)), int(np.argsort(gains, kind="stable")[len(gains) // 2])
-    y = observations.y[observations.succeeded]
-    # Neither lies below the clip, so y is linear between them.
-    return float((gains[best] - gains[middle]) / (y[best] - y[middle])) if y[best] > y[middle] else 1.0
 
 
 def _gains(

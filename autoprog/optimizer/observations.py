@@ -56,6 +56,7 @@ class Observations:
     y: NDArray[np.float64]  # standardised gains, shape = (n,); a failure has the clip's
     noise: float  # prior guess of the variance of `y` about the true gain
     gains: NDArray[np.float64]  # gains before the clip, shape = (n,); NaN for a failure
+    scale: float  # s, 1 of `y` in units of the score, but for ranks
 
     @property
     def succeeded(self) -> NDArray[np.bool_]:
@@ -65,7 +66,7 @@ class Observations:
     def take(self, rows: NDArray[np.intp]) -> Observations:
         """Some of the evaluations, standardised as among all."""
         evaluations = tuple(self.evaluations[i] for i in rows)
-        return Observations(evaluations, self.y[rows], self.noise, self.gains[rows])
+        return Observations(evaluations, self.y[rows], self.noise, self.gains[rows], self.scale)
 
     def revised(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
         """Recompute `y`, shape = (b, n), for b sets of gains of the t succeeded evaluations, shape = (b, t)."""
@@ -99,7 +100,7 @@ def observe(
     scale = _expected_scale(clipped, start or Start())
     noise = _pooled_noise(evaluations, scale, history.repeats)
     y = _normal_scores(clipped) if outputs == "ranks" else (clipped - clipped.mean()) / scale
-    return Observations(evaluations, y, noise, unclipped[kept])
+    return Observations(evaluations, y, noise, unclipped[kept], scale)
 
 
 def with_paths(history: History) -> History:

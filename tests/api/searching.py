@@ -113,7 +113,7 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
     }
     algorithms = ("prediction/logistic_regression", "prediction/gaussian_nb")
     apart = Decomposition(tuple((name,) for name in algorithms))
-    nothing = Observations((), np.zeros(0), 0.0, np.zeros(0))
+    nothing = Observations((), np.zeros(0), 0.0, np.zeros(0), 1.0)
     posterior = Posterior(
         (0,), np.zeros((1, 1)), np.zeros((1, 1, 1)), (apart,), apart, algorithms, nothing, np.zeros((1, 1, 0))
     )

@@ -20,7 +20,7 @@ SPACE = toy_space(((0,), (1,), (1, 2), (0,)))
 def posterior_of(means: np.ndarray, covariances: np.ndarray, numbers: tuple[int, ...]) -> Posterior:
     keys = tuple(a.key for a in SPACE.algorithms)
     decomposition = Decomposition.from_labels(keys, np.zeros(len(keys), dtype=np.int64))
-    nothing = Observations((), np.zeros(0), 0.0, np.zeros(0))
+    nothing = Observations((), np.zeros(0), 0.0, np.zeros(0), 1.0)
     smoothers = np.zeros((*means.shape, 0))
     return Posterior(
         numbers, means, covariances, (decomposition,) * len(means), decomposition, keys, nothing, smoothers

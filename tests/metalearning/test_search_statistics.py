@@ -206,6 +206,27 @@ def test_a_very_long_history_is_judged_by_a_part_of_it_and_by_its_best(monkeypat
         assert gain.best == pytest.approx(EFFECTS[gain.algorithm], abs=0.012)
 
 
+def test_a_part_of_a_history_is_measured_in_the_unit_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of the history has one good algorithm; of a part in equal turns the median is far below the clip."""
+    rng = np.random.default_rng(3)
+    drawn = [c for c in draw(SPACE, 500, rng) if c.prediction.algorithm != "prediction0"]
+    good = [c for c in drawn if c.prediction.algorithm == "prediction1"]
+    poor = [c for name in ("prediction2", "prediction3") for c in drawn if c.prediction.algorithm == name][-24:]
+    simple = next(c for c in draw(SPACE, 50, rng) if c.prediction.algorithm == "prediction0")
+    configurations = list(dict.fromkeys([simple, *good, *poor]))
+    luck = rng.normal(0.0, 0.003, len(configurations))
+    history = history_of(
+        configurations,
+        lambda i: 0.7 + 0.1 * (configurations[i].prediction.algorithm == "prediction1") + luck[i],
+        fold_sd=0.005,
+    )
+    monkeypatch.setattr(observations_module, "MAX_OBSERVATIONS", 30)
+    monkeypatch.setattr(search_statistics, "MAX_JUDGED", 40)
+    whole = observe(history, most=len(history))
+    assert whole is not None
+    assert learnt(history).scale == pytest.approx(whole.scale)
+
+
 def test_learning_can_be_given_up() -> None:
     class LeaveError(Exception):
         pass

@@ -27,6 +27,7 @@ def test_gains_are_clipped_standardised_and_failures_stand_at_the_clip() -> None
     # The median of .8 .7 .6 .1 is .65, and .65 - 1.5 (.8 - .65) = .425.
     clipped = np.array([0.8, 0.7, 0.6, 0.425, 0.425])
     np.testing.assert_allclose(observations.y, (clipped - clipped.mean()) / clipped.std(), rtol=1e-12)
+    assert observations.scale == observations.take(np.array([2, 4])).scale == pytest.approx(clipped.std())
     assert observations.succeeded.tolist() == [True, True, True, False, True]
 
 
