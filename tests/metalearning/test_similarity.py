@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from autoprog.metalearning import META_FEATURES, similarity
-from autoprog.metalearning.similarity import SPREAD_COHORTS, compute_spread, similarity_weights
+from autoprog.metalearning.similarity import (
+    DISTANCE_PAIRS,
+    SPREAD_COHORTS,
+    TYPICAL_DISTANCE,
+    compute_spread,
+    similarity_weights,
+)
 from tests.metalearning.repositories import COUNTS, SPREAD, centre, meta_features_at
 
 
@@ -78,6 +87,28 @@ def test_trust_falls_to_a_quarter_of_the_cohorts_at_twice_the_reach() -> None:
     assert twice.distances == pytest.approx([2 * at_reach] * 8)
     assert not twice.similar.any()
     assert twice.trust == pytest.approx(2 / 3)  # eight cohorts count as two
+
+
+@pytest.mark.parametrize("K", [0, 1, 2, 40])
+def test_the_reach_is_the_mean_distance_of_two_cohorts_averaged_with_the_expected_one(K: int) -> None:
+    rng = np.random.default_rng(5)
+    u = np.array([centre(rng) for _ in range(K)]).reshape(K, 55)
+    distances = pdist(u / compute_spread(u), "cityblock") if K > 1 else np.zeros(0)
+    expected = (distances.sum() + DISTANCE_PAIRS * 55 * TYPICAL_DISTANCE) / (len(distances) + DISTANCE_PAIRS)
+    found = similarity(meta_features_at(centre(rng)), [meta_features_at(each) for each in u]).reach
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_comparison_takes_memory_for_cohorts_and_not_for_pairs_of_them() -> None:
+    rng = np.random.default_rng(6)
+    target, *earlier = [meta_features_at(centre(rng)) for _ in range(401)]
+    tracemalloc.start()
+    try:
+        similarity(target, earlier)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * 400 * 55 * 8
 
 
 def test_the_cohorts_of_another_field_are_beyond_reach() -> None:
