@@ -132,3 +132,10 @@ META_FEATURES: tuple[MetaFeature, ...] = (
     *_SIZES, *_OUTCOME, *_MISSINGNESS, *_MOMENTS, *_CORRELATION, *_INFORMATION, *_LANDMARK, *_CLINICAL,
 )  # fmt: skip
 """All 55 in the order of arrays: 40 statistical, then 15 clinical."""
+
+# Without events_per_column: earlier versions counted visits, and their statistics are still compared.
+COUNTED = tuple(m.name for m in (*_SIZES, *_OUTCOME, *_MISSINGNESS) if m.name != "events_per_column")
+"""Those that count all rows: their order does not matter, nor do the names of columns."""
+
+COUNTED_IN_SAMPLE = tuple(m.name for m in _INFORMATION)
+"""Those that count the rows of the sample."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort, Feature
-from autoprog.metalearning.meta_features.catalogue import META_FEATURES
+from autoprog.metalearning.meta_features.catalogue import COUNTED, COUNTED_IN_SAMPLE, META_FEATURES
 from autoprog.metalearning.meta_features.information import (
     correlation_features,
     information_features,
@@ -27,8 +27,6 @@ from autoprog.metalearning.meta_features.outcome import (
 )
 from autoprog.metalearning.meta_features.recognition import clinical_groups, group_shares, time_features
 from autoprog.space.design_matrix import n_columns
-
-_STATISTICAL = tuple(i for i, m in enumerate(META_FEATURES) if m.group == "statistical")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +51,12 @@ class MetaFeatures:
 
     @property
     def of_patients(self) -> tuple[float, ...]:
-        """The statistical values, which need no names; rounded, so equal for copies of a cohort and no others."""
-        return tuple(self.values[i] for i in _STATISTICAL)
+        """Values that are equal for copies of a cohort, whatever the order of rows and the names of columns."""
+        # Not the moments: rounding, which depends on the order, decides whether a value lies on the fence of outliers.
+        values = self.to_dict()
+        n_rows = values["n_patients"] * max(values["visits_per_patient"], 1.0)
+        is_whole = n_rows <= _sample_size(int(values["n_features"]))
+        return tuple(values[name] for name in (*COUNTED, *(COUNTED_IN_SAMPLE if is_whole else ())))
 
     def to_array(self) -> NDArray[np.float64]:
         """Values, shape = (55,)."""
@@ -120,7 +122,7 @@ def describe(
     n_patients = len(X) if visits is None else len(visits)
     values = {
         **size_features(features, X, n_patients, columns),
-        **outcome_features(y, event_rate, columns),
+        **outcome_features(y, event_rate, columns, n_patients),
         **missingness_features(X, y),
         **_sampled_features(features, X, y, alone),
         **group_shares(clinical_groups(features)),
@@ -149,5 +151,9 @@ def _sampled_features(
 
 
 def _sample(n: int, d: int, rng: np.random.Generator) -> NDArray[np.intp] | slice:
-    size = int(np.clip(MAX_CELLS // max(d, 1), MIN_ROWS, MAX_ROWS))
+    size = _sample_size(d)
     return slice(None) if n <= size else np.sort(rng.choice(n, size, replace=False, shuffle=False))
+
+
+def _sample_size(d: int) -> int:
+    return int(np.clip(MAX_CELLS // max(d, 1), MIN_ROWS, MAX_ROWS))

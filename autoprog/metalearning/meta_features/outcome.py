@@ -72,8 +72,8 @@ def days_per_unit(column: str) -> float | None:
     return DAYS_OF[found[1]] if found else None
 
 
-def outcome_features(y: NDArray[np.float64], event_rate: float, n_columns: int) -> dict[str, float]:
-    """Describe the frequency of the outcome, and its events a column of the design matrix."""
+def outcome_features(y: NDArray[np.float64], event_rate: float, n_columns: int, n_patients: int) -> dict[str, float]:
+    """Describe the frequency of the outcome, and its events a column of the design matrix; a row may be a visit."""
     known = y[~np.isnan(y)]
     p = float(known.mean()) if len(known) else 0.0
     minority = min(p, 1.0 - p)
@@ -82,5 +82,5 @@ def outcome_features(y: NDArray[np.float64], event_rate: float, n_columns: int) 
         "event_rate": event_rate,
         "minority_share": minority,
         "outcome_entropy": float(entropy),
-        "events_per_column": minority * len(known) / max(n_columns, 1),
+        "events_per_column": minority * len(known) * (n_patients / len(y)) / max(n_columns, 1),
     }

@@ -16,6 +16,7 @@ from autoprog.metalearning.meta_features import (
     META_FEATURES,
     MetaFeatures,
     ObservedTimes,
+    computation,
     describe,
     describe_cohort,
     meta_features,
@@ -149,6 +150,41 @@ def test_rows_that_are_visits_are_not_counted_as_patients() -> None:
     base = mixed_cohort()
     values = describe(base.features, base.X, base.y, patient=np.repeat([0, 1], [120, 80])).to_dict()
     assert (values["n_patients"], values["visits_per_patient"]) == (2, 100)
+
+
+def test_events_a_column_are_patients_where_rows_are_visits() -> None:
+    base = mixed_cohort()
+    by_rows = describe(base.features, base.X, base.y).to_dict()
+    by_visits = describe(base.features, base.X, base.y, patient=np.arange(base.n_rows) // 4).to_dict()
+    assert by_visits["minority_share"] == by_rows["minority_share"]
+    assert by_visits["events_per_column"] == pytest.approx(by_rows["events_per_column"] / 4, rel=1e-5)
+
+
+@pytest.mark.parametrize("most", [10_000, 200], ids=["whole", "sampled"])
+@pytest.mark.parametrize("visits", [False, True])
+def test_a_copy_in_another_order_is_a_copy(monkeypatch: pytest.MonkeyPatch, most: int, *, visits: bool) -> None:
+    monkeypatch.setattr(computation, "MAX_ROWS", most)
+    monkeypatch.setattr(computation, "MIN_ROWS", 100)
+    cohort = real_cohort("pima_missing")
+    n = cohort.n_rows - cohort.n_rows % 4
+    rng = np.random.default_rng(0)
+    # Patients in another order, each with the four visits.
+    order = (4 * rng.permutation(n // 4)[:, None] + np.arange(4)).ravel() if visits else rng.permutation(n)
+    patient = np.arange(n) // 4 if visits else None
+    here, copy = (
+        describe(cohort.features, cohort.X[rows], cohort.y[rows], patient=patient) for rows in (np.arange(n), order)
+    )
+    assert here != copy
+    assert here.of_patients == copy.of_patients
+
+
+def test_halves_of_a_cohort_are_no_copies() -> None:
+    """They have as many patients and events, the same columns, and no missing cell."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 200).astype(np.int8)
+    halves = (rng.standard_normal((400, 3)) + y[:, None] for _ in range(2))
+    one, other = (describe([Feature(f"x{j}", "numeric") for j in range(3)], X, y).of_patients for X in halves)
+    assert one != other
 
 
 def test_landmarks_do_not_meet_a_patient_again() -> None:

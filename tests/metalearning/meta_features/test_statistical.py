@@ -49,7 +49,7 @@ def test_sizes_count_kinds_columns_and_rare_levels() -> None:
 
 def test_the_outcome_in_closed_form() -> None:
     y = np.array([1.0] * 10 + [0.0] * 30 + [NAN] * 60)
-    values = outcome_features(y, 0.1, 5)
+    values = outcome_features(y, 0.1, 5, n_patients=100)
     assert values["event_rate"] == 0.1
     assert (values["minority_share"], values["events_per_column"]) == (0.25, 2.0)
     assert values["outcome_entropy"] == pytest.approx(stats.entropy([0.25, 0.75], base=2))
