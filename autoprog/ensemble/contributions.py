@@ -37,7 +37,7 @@ from scipy.special import softmax
 
 from autoprog.cohort import Cohort
 from autoprog.ensemble.pseudo_bma import prior_weights, temperature
-from autoprog.evaluation import Evaluation, FoldResult, History, Plan
+from autoprog.evaluation import Evaluation, FoldResult, History, Plan, Setting
 
 # Best pipelines whose contributions are computed; those of the others hardly differ.
 _MOST = 100
@@ -62,10 +62,7 @@ class Contributions:
         """History with contributions instead of scores, for the evaluations that have one."""
         by_number = dict(zip((e.number for e in self._best), self._c, strict=True))
         evaluations = tuple(
-            replace(e, score=float(c.mean()), fold_scores=tuple(map(float, c)))
-            if (c := by_number.get(e.number)) is not None
-            else e
-            for e in self.history
+            _contributing(e, c) if (c := by_number.get(e.number)) is not None else e for e in self.history
         )
         return replace(self.history, evaluations=evaluations)
 
@@ -143,6 +140,16 @@ class Contributions:
     def _scored(self, number: int, risks: NDArray[np.floating[Any]]) -> float:
         test = self.plan.fold(self.cohort, number).test
         return self.plan.metric_for(self.cohort).score(self.cohort.outcomes[test], risks)
+
+
+def _contributing(e: Evaluation, c: _Floats) -> Evaluation:
+    """Replace scores by contributions; other settings of a path, without risks, keep their distance from the chosen."""
+    path = e.path
+    if path is not None:
+        moved = c - np.array(e.fold_scores)
+        settings = (Setting(s.value, tuple((np.array(s.fold_scores) + moved).tolist())) for s in path.settings)
+        path = replace(path, settings=tuple(settings))
+    return replace(e, score=float(c.mean()), fold_scores=tuple(c.tolist()), path=path)
 
 
 def contributions(

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.ensemble import Contributions, contributions
-from autoprog.evaluation import Evaluation, FoldResult, History, Plan, Status
+from autoprog.evaluation import EvaluatedPath, Evaluation, FoldResult, History, Plan, Setting, Status
+from autoprog.optimizer.observations import with_paths
 from autoprog.space import Configuration, Step
 from tests.cohorts import cleveland_cohort, event_cohort
 
@@ -139,6 +140,26 @@ def test_what_has_no_risks_keeps_its_scores() -> None:
     revised = made(replace(history, evaluations=(*history.evaluations, lost))).revised
     assert revised.evaluations[T] is lost
     assert [e.configuration for e in revised][:T] == [e.configuration for e in history]
+
+
+def test_the_ends_of_a_path_are_on_the_scale_of_contributions() -> None:
+    """They keep their distances from the setting that was chosen, whose score is replaced; so does the bound."""
+    history = history_of(noisy(COHORT, np.linspace(0.1, 0.4, T)))
+    chosen = history.evaluations[2]
+    settings = tuple(
+        Setting(value, tuple(score + worse for score in chosen.fold_scores))
+        for value, worse in ((0.1, -0.05), (3.0, 0.0), (10.0, -0.02))
+    )
+    along = replace(chosen, path=EvaluatedPath("alpha", 20.0, settings))
+    revised = made(replace(history, evaluations=(*history.evaluations[:2], along, *history.evaluations[3:]))).revised
+    told = revised.evaluations[2]
+    assert told.proposed == along.proposed != told.configuration
+    assert told.score != pytest.approx(chosen.score, abs=1e-3)
+    low, high = with_paths(revised).evaluations[T:]
+    assert low.configuration.step("prediction").parameters == (("alpha", 0.1),)
+    for end, worse in ((low, -0.05), (high, -0.02)):
+        np.testing.assert_allclose(end.fold_scores, np.array(told.fold_scores) + worse, rtol=1e-12)
+        assert end.score == pytest.approx((told.score or 0.0) + worse)
 
 
 @pytest.mark.parametrize("case", ["equal", "one_certain", "one_admitted"])
