@@ -55,7 +55,7 @@ class StructuredOptimizer:
         self._kinds = space.valid_kinds(shape)
         # A young search learns more from many pipelines than from expensive ones.
         self._first_kinds = cheaper_half(self._kinds, shape)
-        self._first = (simple_configuration(self._first_kinds, shape.simple_predictor), *start.portfolio)
+        self._first = (simple_configuration(self._kinds, shape.simple_predictor), *start.portfolio)
         # Offsets choose better than the rest of a portfolio, which only serves evaluations that run beside its first.
         least = min(len(self._first), 2) if start.offsets else len(self._first)
         self._first_design = max(least, math.ceil(_FIRST_DESIGN * (1.0 - start.trust)))

@@ -95,6 +95,13 @@ def test_the_simple_pipeline_is_the_first_of_all(proposals: list[Proposal]) -> N
     assert tuple(first.step(stage).algorithm for stage in STAGES) == SIMPLE_PIPELINE
 
 
+def test_the_simple_pipeline_is_the_first_where_it_is_not_among_the_cheaper_half(preset: str) -> None:
+    space = Space.subset({"imputation": ["mean", "median"], "features": ["none"], "calibration": ["none"]})
+    optimizer = make_optimizer(space, MISSING, OptimizerOptions.of(preset, {}))  # type: ignore[arg-type]
+    (first,) = optimizer.propose(History(METRICS["auc_roc"]), 0, 1, np.random.default_rng(0), {}).configurations
+    assert tuple(first.step(stage).algorithm for stage in STAGES) == SIMPLE_PIPELINE
+
+
 def test_a_resumed_search_proposes_what_an_unbroken_one_does(preset: str, proposals: list[Proposal]) -> None:
     """Another object, with states that went through JSON, proposes each batch again to the last bit."""
     space = Space.full()
