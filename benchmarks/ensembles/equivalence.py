@@ -6,7 +6,8 @@ On simulated cohorts, with ensembles of fixed learners and single ones, of each 
     learnt_B     the same, learnt from B of them as `autoprog.validation.patient_intervals` does
     delivered    the last, widened as it is delivered
 
-all with the uncertainty of the recalibration. Coverage is the share of patients whose true risk is in the interval.
+all with the delivered recalibration and its uncertainty. Coverage is the share of patients whose true risk is in the
+interval.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from autoprog.endpoints import Endpoint, make_endpoint
 from autoprog.performance import bootstrap_rows
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.validation import (
     INTERVAL_LEVEL,
+    PRIOR_PRECISION,
     Refit,
     estimate_lack_of_fit,
     fit_patient_intervals,
-    fit_recalibration,
     recalibration_covariance,
 )
 from benchmarks.ensembles.coverage import design
@@ -101,7 +103,8 @@ def measure(number: int) -> dict[str, Any]:
     new = nature.patients(_NEW, rng)
     fits = _fit(cohort.X, cohort.y.astype(np.int8), new, DesignMatrix.for_features(cohort.features), rng)
     p = nature.risks(new)
-    found = {name: _of_ensemble(fits, cohort.features, weights, p) for name, weights in _ENSEMBLES.items()}
+    endpoint = make_endpoint(cohort)
+    found = {name: _of_ensemble(fits, endpoint, weights, p) for name, weights in _ENSEMBLES.items()}
     return {"number": number, "truth": truth, "n_patients": size, "ensembles": found}
 
 
@@ -128,12 +131,12 @@ def _risks(learner: BaseEstimator, Z: _Floats) -> _Floats:
     return risks
 
 
-def _of_ensemble(fits: _Fits, features: Any, weights: dict[str, float], p: _Floats) -> dict[str, list[float]]:
+def _of_ensemble(fits: _Fits, endpoint: Endpoint, weights: dict[str, float], p: _Floats) -> dict[str, list[float]]:
     w = np.array([weights.get(name, 0.0) for name in _LEARNERS])
     cut = 1 / (2 * len(fits.y))
     averaged, q = w @ fits.out_of_fold, np.clip(w @ fits.q, cut, 1 - cut)
-    recalibration = fit_recalibration(fits.y, averaged)
-    covariance = recalibration_covariance(averaged, recalibration)
+    recalibration = endpoint.fit_recalibration(averaged)
+    covariance = recalibration_covariance(averaged, recalibration, PRIOR_PRECISION)
     s, x = q * (1 - q), logit(q)
     added = covariance[0, 0] + 2 * covariance[0, 1] * x + covariance[1, 1] * x**2
     refitted = np.tensordot(fits.refitted, w, ((1,), (0,)))
@@ -144,7 +147,7 @@ def _of_ensemble(fits: _Fits, features: Any, weights: dict[str, float], p: _Floa
 
     def spread(number: int, *, widened: bool) -> _Floats:
         intervals = fit_patient_intervals(
-            features,
+            endpoint.cohort.features,
             fits.X,
             fits.out_of_fold,
             w,

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, KeyRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
-from autoprog.work import Call, CallLimits, CallOutcome, Signals, run_calls
+from autoprog.work import Call, CallLimits, CallOutcome, Dispatcher, Signals, run_calls
 
 _DAY_S = 86_400.0
 
@@ -78,11 +78,11 @@ class Laboratory:
 
     Parameters
     ----------
-    engine : LocalEngine
+    engine : Dispatcher
         Runs evaluations.
     """
 
-    def __init__(self, engine: LocalEngine) -> None:
+    def __init__(self, engine: Dispatcher) -> None:
         self.engine = engine
 
     def search(self, cohort: Cohort, settings: dict[str, Any]) -> Search:
@@ -112,7 +112,8 @@ class Laboratory:
         history, plan, _ = exploration.outcome()
         posterior = exploration.posterior(history, np.random.default_rng(state.settings.seed))
         cohort = plan.sample(cohort)
-        candidates = Candidates(history, posterior, make_endpoint(cohort, plan.times))
+        _, candidates = exploration.choose_ensemble(history, make_endpoint(cohort, plan.times))
+        candidates = replace(candidates, posterior=posterior)  # that other rules ask for
         validation_s = store.began[Phase.RULES] - store.began[Phase.VALIDATION]
         return Search(result, history, plan, candidates, exploration.state.start, total_s, validation_s)
 

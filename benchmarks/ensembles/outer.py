@@ -17,7 +17,7 @@ import gzip
 import json
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from autoprog.cohort import Cohort, to_parquet
+from autoprog.endpoints import make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Ensemble, average
 from autoprog.model import load_estimator
 from autoprog.search.tasks import fit
 from autoprog.space.design_matrix import DesignMatrix
-from autoprog.validation import fit_recalibration
 from autoprog.work import Call, CallLimits, CallStatus
 from benchmarks.ensembles.laboratory import Laboratory, Search, laboratory
 from training.prior.cohorts import load
@@ -126,8 +126,11 @@ def _others(
     lab: Laboratory, inner: Cohort, search: Search, X: _Floats, seed: int
 ) -> Iterator[tuple[str, NDArray[np.floating]]]:
     """Risks of the test patients by what else could have been made of the training patients."""
+    # A rule that does not ask for the posterior has all evaluations to choose from, however many they are.
+    whole = replace(search.candidates, posterior=None)
     ensembles = {
-        name: rule.weigh(search.candidates, np.random.default_rng(seed)) for name, rule in WEIGHING_RULES.items()
+        name: rule.weigh(search.candidates if rule.asks_for_posterior else whole, np.random.default_rng(seed))
+        for name, rule in WEIGHING_RULES.items()
     }
     best = search.history.best()
     assert best is not None
@@ -157,7 +160,8 @@ def _of_ensemble(
 ) -> _Floats:
     """As the delivery makes it: members that cannot be refitted left out, recalibrated by out-of-fold risks."""
     ensemble = ensemble.without({m.number for m in ensemble.members} - there)
-    recalibration = fit_recalibration(inner.y, ensemble.out_of_fold_risks(search.history))
+    endpoint = make_endpoint(search.plan.sample(inner), search.plan.times)
+    recalibration = endpoint.fit_recalibration(ensemble.out_of_fold_risks(search.history))
     w = np.array([m.weight for m in ensemble.members])
     averaged = average(w, np.array([fitted[m.number] for m in ensemble.members]), ensemble.scale)
     return recalibration.apply(np.clip(averaged, 0.0, 1.0))

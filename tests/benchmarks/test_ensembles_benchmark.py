@@ -11,7 +11,20 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.ensembles import coverage, coverage_figures, lines, outer, outer_figures, simulated
+from autoprog.endpoints import make_endpoint
+from autoprog.validation import PRIOR_PRECISION, recalibration_covariance
+from benchmarks.ensembles import (
+    coverage,
+    coverage_figures,
+    equivalence,
+    laboratory,
+    lines,
+    outer,
+    outer_figures,
+    simulated,
+)
+from tests.cohorts import cleveland_cohort
+from tests.search.inline import InlineDispatcher
 
 METHODS = ("delivered", "rule/greedy", "simple", "lightgbm", "best_single")
 
@@ -141,6 +154,49 @@ def test_the_corrected_t_is_that_of_nadeau_and_bengio() -> None:
 
 def test_one_fold_is_no_cohort() -> None:
     assert outer_figures.outer_figures([shard("a", 0, {}, 0)]) == {"shards": 1}
+
+
+def test_delivered_intervals_have_the_recalibration_and_the_covariance_of_a_delivery(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cohort = cleveland_cohort()
+    noise = np.random.default_rng(0).normal(0.0, 1.0, (len(equivalence._LEARNERS), cohort.n_rows))
+    p = expit(noise + 3.0 * cohort.y)  # far from calibrated
+    refits = np.tile(p, (equivalence.REFITS, 1, 1))
+    fits = equivalence._Fits(cohort.X, cohort.y, cohort.X, p, p, refits, refits)
+    endpoint = make_endpoint(cohort)
+    given = []
+
+    class FirstError(Exception):
+        pass
+
+    def fit(*_: Any, covariance: Any, **__: Any) -> None:
+        given.append(covariance)
+        raise FirstError
+
+    monkeypatch.setattr(equivalence, "fit_patient_intervals", fit)
+    weights = {"logistic": 0.5, "boosting": 0.5}
+    with pytest.raises(FirstError):
+        equivalence._of_ensemble(fits, endpoint, weights, p[0])
+    averaged = np.array([weights.get(name, 0.0) for name in equivalence._LEARNERS]) @ p
+    recalibration = endpoint.fit_recalibration(averaged)
+    np.testing.assert_allclose(given[0], recalibration_covariance(averaged, recalibration, PRIOR_PRECISION))
+
+
+def test_the_rule_of_a_search_gives_the_risks_of_its_model() -> None:
+    """Other rules are weighed and recalibrated in the same way."""
+    cohort = cleveland_cohort()
+    lab = laboratory.Laboratory(InlineDispatcher(first_last=False))
+    quick = {
+        "imputation": ["median", "mean"], "features": ["none"], "calibration": ["none"],
+        "prediction": ["logistic_regression", "ridge", "lda"],
+    }  # fmt: skip
+    settings = {"budget": {"time_s": 600, "evaluations": 6}, "space": quick, "ensemble": "linear_pool"}
+    search = lab.search(cohort, settings)
+    assert 1 < search.candidates.chosen_before < len(search.history)
+    X = cohort.X[~np.isnan(cohort.X).any(axis=1)]  # others' missing cells are drawn by the model
+    risks = dict(outer._others(lab, cohort, search, X, seed=1))
+    np.testing.assert_allclose(risks["rule/linear_pool"], search.result.model.risks(X), atol=1e-6)
 
 
 def test_shards_go_round_the_cohorts() -> None:
