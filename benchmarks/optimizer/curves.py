@@ -75,7 +75,7 @@ def curves(shards: Iterable[Shard], picks: Sequence[int]) -> Table:
     shards : iterable of Shard
         Of one table and batch size.
     picks : sequence of int
-        Numbers of evaluations at which posterior-mean picks were recorded.
+        Numbers of evaluations at which posterior-mean picks were recorded; a run may lack some.
 
     Returns
     -------
@@ -107,7 +107,11 @@ def _curves(shard: Shard, best: float, picks: Sequence[int]) -> Curves:
     return Curves(
         regret=whole,
         picked={
-            run.seed: {at: float(regret(run.truth_of([run.pick_at(at)]))[0]) for at in picks if at <= run.budget}
+            run.seed: {
+                at: float(regret(run.truth_of([run.pick_at(at)]))[0])
+                for at in picks
+                if at <= run.budget and run.has_pick_at(at)
+            }
             for run in shard.runs
         },
         by_time={run.seed: _by_time(run, whole[run.seed], shard.mean_seconds) for run in shard.runs},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +24,7 @@ from benchmarks.optimizer.comparison import (
 )
 from benchmarks.optimizer.curves import Curves, Place, Table, curves
 from benchmarks.optimizer.methods import METHODS
-from benchmarks.optimizer.runs import PICKS, TABLES
+from benchmarks.optimizer.runs import PICKS, TABLES, whole_batches
 from benchmarks.optimizer.shards import PROPOSER_RANGES, Shard, read_all
 from training.prior.cohorts import family_of
 
@@ -139,14 +139,15 @@ def at(evaluations: int, *, pick: bool = True) -> At:
 
 
 def _table(shards: list[Shard], *, knows_truth: bool = True) -> dict[str, Any]:
-    table = curves(shards, PICKS)
+    picks, checkpoints = (whole_batches(numbers, shards[0].batch) for numbers in (PICKS, CHECKPOINTS))
+    table = curves(shards, picks)
     longest = max(run.budget for shard in shards for run in shard.runs)
-    checkpoints = [t for t in CHECKPOINTS if t <= longest]
+    checkpoints = [t for t in checkpoints if t <= longest]
     return {
         "cohorts": sorted({shard.cohort for shard in shards}),
         "methods": {method: _method(method, table, checkpoints) for method in table},
         "ranks": {str(t): _ranks(table, t) for t in checkpoints},
-        "evaluations_to": {str(t): _to_target(table, t) for t in _TARGETS},
+        "evaluations_to": {str(t): _to_target(table, t, picks) for t in _TARGETS},
         "differences": {str(t): _differences(table, t) for t in checkpoints},
         "ablation": {str(t): _ablation(table, t, knows_truth=knows_truth) for t in checkpoints},
         "rival_wins": {str(t): _rival_wins(table, t) for t in checkpoints},
@@ -206,7 +207,7 @@ def _ranks(table: Table, t: int) -> dict[str, Any] | None:
     }
 
 
-def _to_target(table: Table, t: int) -> dict[str, Any]:
+def _to_target(table: Table, t: int, picks: Sequence[int]) -> dict[str, Any]:
     """Of the mean over all landscapes: by the best observed exactly, by the pick at the recorded numbers."""
     if _TARGET not in table:
         return {}
@@ -218,7 +219,7 @@ def _to_target(table: Table, t: int) -> dict[str, Any]:
     for method, of_method in table.items():
         if of_method.keys() != table[_TARGET].keys():
             continue
-        picked = [(p, _mean(cohort_means(of_method, at(p)))) for p in PICKS]
+        picked = [(p, _mean(cohort_means(of_method, at(p)))) for p in picks]
         first = next((p for p, regret in picked if regret is not None and regret <= target), None)
         reached[method] = {"observed": evaluations_to(mean_curve(of_method), target), "picked": first}
     return reached

@@ -31,7 +31,7 @@ from autoprog.space import Configuration
 from autoprog.work import CallLimits
 from benchmarks.optimizer.methods import METHODS
 from benchmarks.optimizer.problem import Problem
-from benchmarks.optimizer.runs import fingerprint_with, run, shared_design, taught
+from benchmarks.optimizer.runs import fingerprint_with, run, shared_design, taught, whole_batches
 from benchmarks.optimizer.shards import Run, Shard
 from training.prior.cohorts import FOLDS, whole
 from training.prior.pools import LIMIT_S, MEMORY_MB, SLOTS
@@ -198,7 +198,8 @@ def _one(name: str, seed: int, method: str, plan: LivePlan, split: _Split) -> st
         record, evaluations = run(
             entry, split.problem, split.evaluate, first, known, batch=plan.batch, budget=plan.budget, seed=seed
         )
-    outer = {str(at): _outer(record, evaluations, at, split) for at in OUTER if at <= plan.budget}
+    reached = [at for at in whole_batches(OUTER, plan.batch) if at <= plan.budget and record.has_pick_at(at)]
+    outer = {str(at): _outer(record, evaluations, at, split) for at in reached}
     replace(shard, runs=(replace(record, outer=outer),)).write(plan.folder)
     return f"{len(record)} evaluations"
 

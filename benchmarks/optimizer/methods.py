@@ -24,7 +24,7 @@ _PACKAGES = {
     "benchmarks.optimizer.flat_process": "botorch",
 }
 # What our own proposals come from, and what is learnt beforehand.
-_SOURCES, _OF_LESSONS = ("optimizer/*.py",), ("metalearning/*.py",)
+_SOURCES, _OF_LESSONS = ("optimizer/**/*.py", "space/**/*.py", "evaluation/**/*.py"), ("metalearning/**/*.py",)
 _ALL: tuple[Lesson, ...] = ("portfolio", "offsets", "constants", "scale")
 
 

@@ -34,6 +34,13 @@ from training.prior.pools import read
 TABLES = ("shared", "own")
 FIRST_DESIGN = 10
 PICKS = (10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200)
+"""Evaluations after which a method's pick is recorded, rounded up to whole batches."""
+
+
+def whole_batches(numbers: Sequence[int], batch: int) -> tuple[int, ...]:
+    """Numbers of evaluations, rounded up to multiples of the batch, each once."""
+    return tuple(dict.fromkeys(-(-n // batch) * batch for n in numbers))
+
 
 Evaluate = Callable[[int, int, Sequence[Configuration]], list[Evaluation]]
 
@@ -80,7 +87,7 @@ def run(
     known : Start
         What the method knows beforehand.
     batch : int
-        Configurations that are asked for at once.
+        Configurations that are asked for at once; after a first design that ends within a batch, as many as fill it.
     budget : int
         Evaluations in all.
     seed : int
@@ -97,6 +104,7 @@ def run(
     evaluations: list[Evaluation] = []
     proposer_s: list[float] = []
     picks: dict[str, int | None] = {}
+    recorded_at = whole_batches(PICKS, batch)
     batches = 0
 
     def tell(configurations: Sequence[Configuration], asked_s: float) -> None:
@@ -104,18 +112,17 @@ def run(
         start = time.process_time()
         method.tell(answers)
         each = (asked_s + time.process_time() - start) / len(answers)
-        before = len(evaluations)
         evaluations.extend(answers)
         proposer_s.extend([each] * len(answers))
-        if reached := [at for at in PICKS if before < at <= len(evaluations)]:
-            picks[str(max(reached))] = method.pick()
+        if len(evaluations) in recorded_at:
+            picks[str(len(evaluations))] = method.pick()
 
     for begin in range(0, min(len(first), budget), batch):
         tell(first[begin : min(begin + batch, budget)], 0.0)
         batches += 1
     while len(evaluations) < budget:
         start = time.process_time()
-        configurations = method.ask(min(batch, budget - len(evaluations)))
+        configurations = method.ask(min(batch - len(evaluations) % batch, budget - len(evaluations)))
         asked_s = time.process_time() - start
         if not configurations:
             break

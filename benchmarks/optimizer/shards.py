@@ -64,6 +64,11 @@ class Run:
         picked = self.picks.get(str(evaluations))
         return int(self.incumbents()[min(evaluations, len(self)) - 1]) if picked is None else picked
 
+    def has_pick_at(self, evaluations: int) -> bool:
+        """Whether `pick_at` tells what it would have delivered after so many; not where its pick was not recorded."""
+        is_without = all(number is None for number in self.picks.values())
+        return is_without or str(evaluations) in self.picks or evaluations > len(self)
+
     def is_repeated_by(self, other: Run) -> bool:
         """Whether another run with this seed, as long or longer, began with the same picks and the answers kept."""
         has_picks = self.picks.items() <= other.picks.items()

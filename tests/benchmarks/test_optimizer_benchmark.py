@@ -6,8 +6,9 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
+import autoprog
 from autoprog.evaluation import Evaluation, Status
 from autoprog.optimizer import Start
 from autoprog.optimizer.initial import SIMPLE_PIPELINE
 from autoprog.space import STAGES, Configuration, TableShape
-from benchmarks.optimizer import comparison, figures, runs, synthetic, tables
+from benchmarks.optimizer import comparison, figures, methods, runs, synthetic, tables
 from benchmarks.optimizer.choices import Choices
 from benchmarks.optimizer.curves import Curves, Place, curves
 from benchmarks.optimizer.forest import Forest
@@ -144,6 +146,67 @@ def test_regret_follows_the_best_observed_and_not_the_best_true_score() -> None:
     # A mean draw takes two of the run's evaluations.
     np.testing.assert_allclose(found.by_time[0], [0.75, 0.5, 0.5, 0.5])
     np.testing.assert_allclose(found.optimism[0], [np.nan, 0.1, 0.1, 0.1])
+
+
+class _Method:
+    """Draws; its pick is the number of evaluations that it was told."""
+
+    def __init__(self) -> None:
+        self.problem, self.rng, self.told = Problem(COMPLETE), np.random.default_rng(0), 0
+
+    def start(self, *_: Any) -> _Method:
+        return self
+
+    def ask(self, size: int) -> list[Configuration]:
+        return [self.problem.draw(self.rng) for _ in range(size)]
+
+    def tell(self, evaluations: Sequence[Evaluation]) -> None:
+        self.told += len(evaluations)
+
+    def pick(self) -> int | None:
+        return self.told
+
+
+@pytest.mark.parametrize(
+    ("batch", "recorded"), [(1, (10, 15, 20, 25, 30, 40)), (4, (12, 16, 20, 28, 32, 40)), (6, (12, 18, 24, 30, 42))]
+)
+@pytest.mark.parametrize("n_first", [0, 10])
+def test_a_pick_is_recorded_where_a_batch_ends_after_just_so_many(
+    batch: int, recorded: tuple[int, ...], n_first: int
+) -> None:
+    method = _Method()
+    surface, entry = _Surface(method.problem), cast("Any", method)
+    first = method.ask(n_first)
+    run, _ = runs.run(
+        entry, method.problem, partial(surface.evaluate, _seed=0), first, Start(), batch=batch, budget=42, seed=0
+    )
+    assert run.picks == {str(at): at for at in recorded}
+    assert runs.whole_batches(runs.PICKS, batch)[: len(recorded)] == recorded
+
+
+def test_where_a_pick_was_not_recorded_no_other_takes_its_place() -> None:
+    columns = {"observed": [0.7, 0.9, 0.8, 0.6], "truth": [0.6, 0.5, 0.7, 0.6], "seconds": [1.0] * 4}
+    of_method = Shard("own", 1, "a", "trees", "m", "", "", 0.5, 0.7, 2.0)
+    runs_of = (_run(**columns, picks={"2": 0}), _run(seed=1, **columns, picks={"2": None}))
+    with_and_without = curves([replace(of_method, runs=runs_of)], [2, 3, 4])["m"]["a", "trees"].picked
+    assert {seed: list(of_seed) for seed, of_seed in with_and_without.items()} == {0: [2], 1: [2, 3, 4]}
+
+
+def test_tables_of_batches_are_made_after_whole_ones() -> None:
+    def shard(method: str, truth: float) -> Any:
+        of_all = {"proposer_s": [0.0] * 28, "observed": [truth] * 28, "truth": [truth] * 28, "seconds": [1.0] * 28}
+        return Shard("own", 4, "pima", "gp", method, "", "", 0.5, 1.0, 1.0, (_run(budget=28, **of_all),))
+
+    table = figures._table([shard("default", 0.9), shard("random", 0.6)])
+    assert list(table["differences"]) == ["12", "28"]
+    assert tables._beside(table).splitlines()[2] == "|  | at 28 | ours less it |"
+
+
+def test_proposals_are_made_anew_where_anything_that_they_come_from_has_changed() -> None:
+    package = Path(autoprog.__file__).parent
+    sources = {path for pattern in (*methods._SOURCES, *methods._OF_LESSONS) for path in package.glob(pattern)}
+    for folder in ("optimizer", "space", "evaluation", "metalearning"):
+        assert set((package / folder).rglob("*.py")) <= sources
 
 
 def test_a_table_of_kept_runs_gives_the_same_curves_as_the_runs(tmp_path: Path) -> None:
