@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import autoprog
 from autoprog.metalearning.shipped import open_cohorts
+from training.prior import learning
 from training.prior.__main__ import INPUTS, MANIFEST, ROOT, SHIPPED, digest, made
 from training.prior.learning import learnt_alone, rounded
 from training.prior.pools import POOLS, all_names, read
@@ -39,6 +42,13 @@ def test_a_pool_teaches_what_is_shipped() -> None:
     assert expected.pop("elsewhere")
     del document["elsewhere"]
     assert document == expected
+
+
+def test_what_a_pool_teaches_is_learnt_again_where_anything_that_it_comes_from_has_changed() -> None:
+    package = Path(autoprog.__file__).parent
+    sources = {path for pattern in learning._SOURCES for path in package.glob(pattern)}
+    for folder in ("metalearning", "optimizer", "space", "evaluation"):
+        assert set((package / folder).rglob("*.py")) <= sources
 
 
 def test_rounding_leaves_hyperparameters_as_they_are() -> None:

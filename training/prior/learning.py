@@ -26,7 +26,7 @@ from training.prior.pools import Pool, all_names, read
 # Arithmetic differs from processor to processor after the ninth decimal; the prior needs no more than this.
 DECIMALS = 6
 
-_SOURCES = ("metalearning/*.py", "optimizer/*.py", "space/*.py")
+_SOURCES = ("metalearning/**/*.py", "optimizer/**/*.py", "space/**/*.py", "evaluation/**/*.py")
 
 
 def open_cohorts(folder: Path) -> list[OpenCohort]:
