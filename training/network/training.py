@@ -12,7 +12,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -139,7 +139,7 @@ def _batches(recipe: Recipe, first: int, workers: int) -> Iterator[dict[str, Ten
 
 @dataclass(eq=False)
 class _Training:
-    """A network under way; `spent` are its seconds so far."""
+    """A network under way; `spent` are its seconds so far, and `curve` its losses."""
 
     recipe: Recipe
     network: PriorNetwork
@@ -148,6 +148,7 @@ class _Training:
     path: Path
     step: int = 0
     spent: float = 0.0
+    curve: list[dict[str, float]] = field(default_factory=list)
 
     @classmethod
     def of(cls, recipe: Recipe, size: Size, path: Path, first: Path | None) -> _Training:
@@ -168,6 +169,7 @@ class _Training:
             for optimizer, state in zip(optimizers, kept["optimizers"], strict=True):
                 optimizer.load_state_dict(state)
             training.step, training.spent = kept["step"], kept["spent"]
+            training.curve = kept.get("curve", [])  # that earlier checkpoints lack
         elif first is not None:
             with np.load(first) as weights:
                 known = {name: torch.from_numpy(weights[name]).float() for name in weights.files}
@@ -208,7 +210,8 @@ class _Training:
     def save(self) -> None:
         """Write the checkpoint, whole or not at all."""
         states = [_halved(optimizer.state_dict()) for optimizer in self.optimizers]
-        kept = {"network": self.network.state_dict(), "optimizers": states, "step": self.step, "spent": self.spent}
+        own = {"step": self.step, "spent": self.spent, "curve": self.curve}
+        kept = {"network": self.network.state_dict(), "optimizers": states, **own}
         torch.save(kept, self.path.with_suffix(".part"))
         self.path.with_suffix(".part").replace(self.path)
 
@@ -220,12 +223,11 @@ def train(recipe: Recipe, size: Size, folder: Path, workers: int, first: Path | 
     torch.backends.cuda.enable_cudnn_sdp(enabled=False)
     folder.mkdir(parents=True, exist_ok=True)
     training = _Training.of(recipe, size, folder / "checkpoint.pt", first)
-    start = time.monotonic() - training.spent
-    held_out = _held_out(recipe, workers)
-    curve: list[dict[str, float]] = []
+    held_out, curve = _held_out(recipe, workers), training.curve
     if first is not None and training.step == 0:
         curve.append({"step": 0, "seconds": 0.0, **training.validate(held_out)})
-    saved, losses, steps = start, torch.zeros((), device=training.device), 0
+    saved, losses, steps = time.monotonic(), torch.zeros((), device=training.device), 0
+    start = saved - training.spent
     for batch in _batches(recipe, training.step, workers):
         losses += training.learn(batch)
         steps += 1

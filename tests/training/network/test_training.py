@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from training.network import training
 from training.network.architecture import PriorNetwork, Size
 from training.network.batches import Batches
 from training.network.outcomes import draw_times, label
@@ -95,10 +97,24 @@ def test_an_untrained_network_says_the_rate() -> None:
 def test_a_training_goes_on_where_it_ended(tmp_path: Path) -> None:
     (point,) = train(Recipe(seconds=0.5, cells=2_000), TINY, tmp_path, 0, None)
     assert point["seconds"] >= 0.5
-    (later,) = train(Recipe(seconds=1.5, cells=2_000), TINY, tmp_path, 0, None)
+    before, later = train(Recipe(seconds=1.5, cells=2_000), TINY, tmp_path, 0, None)
+    assert before == point
     assert later["step"] > point["step"]
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["size"] == vars(TINY)
+    assert manifest["curve"] == [point, later]
     other = tmp_path / "other"
     train(Recipe(seconds=0.1, cells=2_000), TINY, other, 0, tmp_path / "weights.npz")
     assert (other / "weights.npz").exists()
+
+
+def test_the_batches_that_are_held_out_take_no_time_of_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: object) -> list[dict[str, torch.Tensor]]:
+        time.sleep(2.0)
+        return []
+
+    monkeypatch.setattr(training, "_held_out", slow)
+    (point,) = train(Recipe(seconds=0.1, cells=2_000), TINY, tmp_path, 0, None)
+    assert point["seconds"] < 2.0
