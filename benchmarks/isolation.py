@@ -1,10 +1,9 @@
-"""What an isolated call costs on top of its function: pickling, Dask, and the way to the child process and back.
+"""What an isolated call costs on top of its function: pickling, and the way to the child process and back.
 
-Run as `python -m benchmarks.isolation [OUT.json]`. Embedded engine, one slot; a function's own time is measured inside
-the child. The bar is 10 ms at the median, for a fit asked for alone and for each of a batch of eight. An empty call
-asked for alone is shown too: Dask's client sends at most every 10 ms, which a call shorter than that waits for. The
-last figures are how soon the slot works again after its call was killed at its limit, and from the moment that a call
-was withdrawn.
+Run as `python -m benchmarks.isolation [OUT.json]`. Embedded engine, one slot, which a thread serves; a function's own
+time is measured inside the child. The bar is 10 ms at the median, for a fit asked for alone, for each of a batch of
+eight, and for an empty call. The last figures are how soon the slot works again after its call was killed at its limit,
+and from the moment that a call was withdrawn.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m benchmarks.large [--cohort FILE --outcome COLUMN --positive VALUE] [--only prediction/lda ...]
     python -m benchmarks.large --write FILE.parquet
 
-The cohort is 500,000 simulated patients with 50 columns (80 with dummies), 5 % of the cells missing, or that of a file.
+The cohort is 500,000 simulated patients with 50 columns (87 with dummies), 5 % of the cells missing, or that of a file.
 Every predictor is measured behind the median and no processing, every feature processor and every imputer in front of
 a logistic regression, every calibration behind one; all at their defaults. Each gets a fresh process, forked as the
 engine's children are, and the memory limit of a default search, 4 GiB beyond what it holds then. Measured is

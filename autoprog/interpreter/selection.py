@@ -169,7 +169,12 @@ def _trimmed(rule: Conjunction, patients: _Patients) -> Conjunction:
 
 
 class _Ascent:
-    """One greedy ascent of V."""
+    """One greedy ascent of V.
+
+    `rules` is the set so far. A rule that is changed must raise the odds by at least `_least`, which `climb` lowers on
+    the way. `_extensions` remembers what is best under the present `_least`, and is emptied when that changes.
+    `_starts`, `_matched` and `_start_priors` are parallel: a conjunction, whom it matches, the log prior of its length.
+    """
 
     def __init__(
         self,

@@ -74,10 +74,12 @@ class PipelineBounds:
         trend: PriorMean | None = None,
         ascent: bool = False,
     ) -> None:
+        # Invariant: `_active[_of_kind[k, m]]` is kind k's active set in subspace m, shared by all kinds with the same S
+        # and T, and `values[k]` is `_rest[k]` plus the first value, the greatest, of each of them.
         self.kinds = kinds
         self._pools = pools
         self._active: list[ActiveSet] = []
-        # Index of each kind's active set in each subspace; -1 for none.
+        # -1 where a kind has no active set.
         self._of_kind = np.full((len(kinds), surrogate.subspaces), -1)
         labels = surrogate.labels[kinds]
         component = _Components(surrogate, encoding, pools, beta, trend)

@@ -15,7 +15,7 @@ and one per level of a category, NaN for missing. `show` lays the named model be
 `marginals` compares the tables that the network was trained on with the cohorts: 10th, 50th and 90th percentile over
 tables. `added` asks the network for the splits that `benchmarks/opening` kept, and prints what the opening's list gains
 by it. `arrays` writes the cohorts and their folds for a model that runs where these libraries are not: its risks go to
-MODEL/COHORT-SEED.npz beside the others, with the arrays of `_tasks.Answer`.
+MODEL/COHORT-SEED.npz beside the others, with the arrays of `tasks.Answer`.
 """
 
 from __future__ import annotations
