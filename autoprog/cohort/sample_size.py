@@ -217,9 +217,9 @@ def sample_size(cohort: Cohort) -> SampleSize:
     p = max(n_parameters(features), 1)
     followed, n = follow_up(cohort), cohort.n_patients
     if followed is None:
-        n_events = _n_rarer(cohort)
+        n_events = min(_n_with(cohort, label) for label in (0, 1))
         # Where all patients have the outcome at some visit, half a patient counts as without it.
-        phi = min(n_with_outcome(cohort), n - 0.5) / n
+        phi = min(_n_with(cohort, 1), n - 0.5) / n
         minimum = riley_minimum(p, phi)
         elsewhere = validation_minimum(*normal_predictor(phi, ANTICIPATED_NAGELKERKE_R2 * max_cox_snell_r2(phi)))
     else:
@@ -240,10 +240,10 @@ def sample_size(cohort: Cohort) -> SampleSize:
     )
 
 
-def _n_rarer(cohort: Cohort) -> int:
-    """Number of patients with the rarer outcome, in mode `temporal` at any visit."""
-    patients = np.arange(cohort.n_rows) if cohort.visits is None else cohort.visits.patient
-    return min(len(np.unique(patients[cohort.y == label])) for label in (0, 1))
+def _n_with(cohort: Cohort, label: int) -> int:
+    """Number of patients with a label, in mode `temporal` at any visit."""
+    with_label = cohort.y == label
+    return int(with_label.sum()) if cohort.visits is None else len(np.unique(cohort.visits.patient[with_label]))
 
 
 def n_parameters(features: tuple[Feature, ...]) -> int:
