@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from autoprog.cohort import Binary, Cohort, Target, TimeToEvent
 from autoprog.endpoints.binary import BinaryEndpoint
-from autoprog.endpoints.documents import find_area, list_parts, read_kind, rule_sets_from, rules_document
+from autoprog.endpoints.documents import curve_risks, find_area, list_parts, read_kind, rule_sets_from, rules_document
 from autoprog.endpoints.endpoint import Assessed, CauseRisks, Endpoint
 from autoprog.endpoints.event_times import EventEndpoint
 from autoprog.performance import THRESHOLDS
@@ -16,6 +16,7 @@ __all__ = [
     "Assessed",
     "CauseRisks",
     "Endpoint",
+    "curve_risks",
     "find_area",
     "list_parts",
     "make_endpoint",

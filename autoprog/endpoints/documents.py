@@ -43,6 +43,23 @@ def find_area(performance: Document) -> str:
     return "auc" if "auc" in performance else "auc_roc"
 
 
+def curve_risks(curve: Document) -> list[float]:
+    """Return the risks at which a calibration curve is given.
+
+    Parameters
+    ----------
+    curve : mapping
+        `calibration_curve` of a document or of its part, which name the risks differently.
+
+    Returns
+    -------
+    list of float
+        Ascending; one for each number of the curve's other lists.
+    """
+    risks: list[float] = curve["risk"] if "risk" in curve else curve["risks"]
+    return risks
+
+
 def rules_document(rule_sets: Sequence[RuleSet], horizons: Sequence[float]) -> dict[str, Any]:
     """Convert a model's rule sets to the API's document.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from autoprog.endpoints import list_parts
+from autoprog.endpoints import curve_risks, list_parts
 from autoprog.estimator.tables import place_of_horizon
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def plot_calibration(document: Json, ax: Axes | None) -> Axes:
         msg = "there is no calibration curve: the risks separate the outcomes"
         raise ValueError(msg)
     ax = new_axes(ax)
-    risk = curve["risks"] if "risks" in curve else curve["risk"]
+    risk = curve_risks(curve)
     end = max(*risk, *curve["observed"], *curve["upper"])
     ax.plot([0, end], [0, end], "k:", label="ideal")
     ax.fill_between(risk, curve["lower"], curve["upper"], color="C0", alpha=0.2, linewidth=0)

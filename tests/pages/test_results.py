@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from api.pages.searches.results import choose_rules, find_doubts
+from autoprog.endpoints import rules_document
 from autoprog.evaluation import Status
+from autoprog.model import external_validation
+from autoprog.performance import THRESHOLDS
 from autoprog.storage.database import Database
 from autoprog.storage.tables import SearchRow
-from tests.api.searching import Driver, make_search, patient
+from tests.api.searching import Driver, make_search, multipart, patient, simple_result
+from tests.cohorts import event_cohort, event_file, event_spec
+from tests.event_models import cox_model
 from tests.pages.test_frame import BROWSER
 
 NOTHING = "This model knows nothing"
@@ -149,3 +155,30 @@ def test_rules_are_those_of_the_last_horizon_that_knows_something() -> None:
     assert nowhere.is_nothing
     assert choose_rules(rules, nowhere) == []
     assert find_doubts(None).doubts == ()
+
+
+@pytest.mark.parametrize("name", ["veteran", "bmt137"])  # the second has a competing cause
+def test_risks_of_event_times_have_a_calibration_curve_at_every_horizon(
+    client: TestClient, driver: Driver, name: str
+) -> None:
+    cohort = event_cohort(name)
+    model = cox_model(cohort)
+    measured = external_validation(model, cohort, THRESHOLDS)
+    score = measured["scores"]["time_dependent_auc"]
+    ensemble = {**measured, "score": score, "rule": "model_averaging", "members": [], "baseline": None}
+    made = client.post("/v1/searches", files=multipart(event_spec(name), event_file(name)))
+    assert made.status_code == 202, made.text
+    rules = rules_document(model.rule_sets, model.horizons)
+    claim = driver.claim()
+    driver.store.finish(
+        claim,
+        replace(simple_result()[0], model=model, ensemble=ensemble, rules=rules, decomposition=None),
+        cancelled=False,
+    )
+    result = client.get(f"/searches/{made.json()['id']}", headers=BROWSER)
+    search = client.get(f"/v1/searches/{made.json()['id']}").json()
+    asked = {"cohort": search["cohort_id"]}
+    validation = client.post(f"/models/{search['model_id']}/validate", data=asked, headers=BROWSER)
+    for page in (result, validation):
+        assert page.status_code == 200, page.text
+        assert page.text.count("Calibration: do the risks come true?") == len(cohort.horizons)

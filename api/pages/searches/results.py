@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.pages.searches.plots import HEIGHT, WIDTH, Axis, axis_over, band, points
-from autoprog.endpoints import list_parts
+from autoprog.endpoints import curve_risks, list_parts
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
 
 _SIDE = 270.0
@@ -95,9 +95,9 @@ def choose_rules(rules: dict[str, Any] | None, verdict: Verdict) -> list[dict[st
 
 
 def _draw_calibration(curve: dict[str, Any] | None) -> Curve | None:
-    if not curve or not curve.get("risks"):
+    if not curve or not curve_risks(curve):
         return None
-    x, y = curve["risks"], curve["observed"]
+    x, y = curve_risks(curve), curve["observed"]
     lower, upper = curve.get("lower"), curve.get("upper")
     known = [value for value in (*x, *y, *(upper or ())) if value is not None]
     end = min(1.0, max(known) * 1.05) or 1.0

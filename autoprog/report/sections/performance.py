@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autoprog.endpoints import list_parts
+from autoprog.endpoints import curve_risks, list_parts
 from autoprog.performance import MEASURES
 from autoprog.report import sentences as say
 from autoprog.report.chart import Axis, Band, Bars, Chart, Line, Panel, Points, values
@@ -267,8 +267,7 @@ def _calibration_text(run: ReportedRun, found: Document) -> str:
 
 def _calibration_panels(run: ReportedRun, found: Document) -> Iterator[Panel]:
     if found.get("calibration_curve"):
-        curve = found["calibration_curve"]
-        yield _calibration_panel({**curve, "risk": curve["risks"]}, None, "")
+        yield _calibration_panel(found["calibration_curve"], None, "")
     for each in found.get("horizons") or ():
         where = at_horizon(run, each["horizon"])
         if each.get("calibration_curve"):
@@ -281,7 +280,7 @@ def _calibration_panels(run: ReportedRun, found: Document) -> Iterator[Panel]:
 
 
 def _calibration_panel(curve: Document, groups: Document | None, title: str) -> Panel:
-    x, y = values(curve["risk"]), values(curve["observed"])
+    x, y = values(curve_risks(curve)), values(curve["observed"])
     lower, upper = values(curve["lower"]), values(curve["upper"])
     dots = () if groups is None else (Points(values(groups["risk"]), values(groups["observed"])),)
     known = [v for part in (x, y, *(d.x for d in dots), *(d.y for d in dots)) for v in part if v is not None]
