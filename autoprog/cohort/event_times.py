@@ -34,7 +34,9 @@ class Events:
     faults: tuple[Fault, ...]
 
 
-def read_events(table: Table, spec: EventSpec, na_values: Sequence[str]) -> Events:
+def read_events(
+    table: Table, spec: EventSpec, na_values: Sequence[str], patient: NDArray[np.int64] | None = None
+) -> Events:
     """Read the event column; values that the spec does not explain and causes without a row are faults."""
     named = [spec.censored, *spec.competing, *([spec.event_of_interest] if spec.event_of_interest else [])]
     cells = read_cells(table.columns[spec.event], na_values=na_values, levels=named, decimal_comma=table.decimal_comma)
@@ -43,7 +45,7 @@ def read_events(table: Table, spec: EventSpec, na_values: Sequence[str]) -> Even
     unknown = np.full(len(cells.column.codes), UNKNOWN, dtype=np.int8)
     plain = places.keys() <= {"0", "1"} and spec.censored == "0" and "1" not in spec.competing
     interest = spec.event_of_interest or ("1" if plain else None)
-    faults = _faults(cells, spec, interest, places)
+    faults = _faults(cells, spec, interest, places, patient)
     if faults or interest is None:
         return Events((), unknown, tuple(faults))
     causes = (interest, *spec.competing)
@@ -52,13 +54,19 @@ def read_events(table: Table, spec: EventSpec, na_values: Sequence[str]) -> Even
     return Events(causes, np.array(by_text, dtype=np.int8)[cells.column.codes], ())
 
 
-def _faults(cells: Cells, spec: EventSpec, interest: str | None, places: Mapping[str, tuple[int, int]]) -> list[Fault]:
+def _faults(
+    cells: Cells,
+    spec: EventSpec,
+    interest: str | None,
+    places: Mapping[str, tuple[int, int]],
+    patient: NDArray[np.int64] | None,
+) -> list[Fault]:
     place = column_pointer(spec.event)
     if not places:
         return [Fault(place, "the event has no value in any row")]
     found = _values_text(places.values())
     column, shown = short(spec.event, 60), examples(sorted(places))
-    faults = missing_faults(cells, "the event")
+    faults = missing_faults(cells, "the event", patient)
     if interest is None:
         faults.append(Fault(_INTEREST, f"must be given: column {column} has {found}", shown))
         return faults
@@ -102,23 +110,27 @@ class EventTimes:
         return known
 
 
-def read_event_times(table: Table, spec: EventSpec, na_values: Sequence[str]) -> EventTimes:
-    """Read the time and event columns, with the faults of both."""
-    time, faults = read_times(table, spec.time, na_values)
+def read_event_times(
+    table: Table, spec: EventSpec, na_values: Sequence[str], patient: NDArray[np.int64] | None = None
+) -> EventTimes:
+    """Read the time and event columns, with the faults of both; of visits, `patient` has each row's code."""
+    time, faults = read_times(table, spec.time, na_values, patient)
     negative = np.flatnonzero(time < 0)
     if len(negative):
         are = "1 time is" if len(negative) == 1 else f"{len(negative):,} times are"
         faults.append(Fault(column_pointer(spec.time), f"{are} negative: {rows_text(table.lines[negative])}"))
     if not np.isfinite(time).any() and not faults:
         faults.append(Fault(column_pointer(spec.time), "the time has no value in any row"))
-    events = read_events(table, spec, na_values)
+    events = read_events(table, spec, na_values, patient)
     return EventTimes(events.causes, time, events.y, (*faults, *events.faults))
 
 
-def read_times(table: Table, name: str, na_values: Sequence[str]) -> tuple[NDArray[np.float64], list[Fault]]:
+def read_times(
+    table: Table, name: str, na_values: Sequence[str], patient: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.float64], list[Fault]]:
     """Read a time column as float64, NaN where missing, with its faults."""
     cells = read_cells(table.columns[name], numeric=True, na_values=na_values, decimal_comma=table.decimal_comma)
-    faults = number_faults(cells, table.lines) + missing_faults(cells, "the time")
+    faults = number_faults(cells, table.lines) + missing_faults(cells, "the time", patient)
     return np.where(cells.missing, np.nan, cells.numbers)[cells.column.codes], faults
 
 

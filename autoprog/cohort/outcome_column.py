@@ -23,7 +23,7 @@ FEWEST_OF_A_CLASS = 5
 """Minimum number of patients with and without the outcome, at each horizon if there are any."""
 
 MAX_MISSING = 0.5
-"""Maximum share of rows without an outcome."""
+"""Maximum share of rows without an outcome; of visits, maximum share of patients without one at any visit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +76,15 @@ def read_binary(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str])
     return OutcomeRows(outcome, rows, y, faults=faults, warnings=dropped_warning(spec.column, labels))
 
 
-def read_labels(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str]) -> Labels:
-    """Read a column of two values, with its faults except too few patients in a class."""
+def read_labels(
+    table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str], patient: NDArray[np.int64] | None = None
+) -> Labels:
+    """Read a column of two values, with its faults except too few patients in a class; `patient` is each visit's."""
     cells = read_cells(
         table.columns[spec.column], na_values=na_values, levels=(spec.positive,), decimal_comma=table.decimal_comma
     )
     values = observed_values(cells)
-    faults = tuple(_faults(cells, table.lines, spec, values))
+    faults = tuple(_faults(cells, table.lines, spec, values, patient))
     by_text = np.array([text == spec.positive for text in cells.canonical()], dtype=np.int8)
     known = ~cells.missing[cells.column.codes]
     positive = np.where(known, by_text[cells.column.codes], 0).astype(np.int8)
@@ -116,12 +118,18 @@ def dropped_warning(column: str, labels: Labels, n_looked_back_on: int = 0) -> t
     return (text,)
 
 
-def _faults(cells: Cells, lines: NDArray[np.int64], spec: BinaryOutcomeSpec, values: Collection[str]) -> list[Fault]:
+def _faults(
+    cells: Cells,
+    lines: NDArray[np.int64],
+    spec: BinaryOutcomeSpec,
+    values: Collection[str],
+    patient: NDArray[np.int64] | None,
+) -> list[Fault]:
     place = column_pointer(spec.column)
     read_as = read_as_missing(cells)
     if not values:
         return [Fault(place, f"the outcome has no value in any row{read_as}")]
-    faults = missing_faults(cells, "the outcome", read_as)
+    faults = missing_faults(cells, "the outcome", patient, read_as)
     shown = examples(sorted(values))
     if len(values) == 1:
         faults.append(Fault(place, f"the outcome is the same in every row that has one{read_as}; it needs two values"))
@@ -136,10 +144,14 @@ def _faults(cells: Cells, lines: NDArray[np.int64], spec: BinaryOutcomeSpec, val
     return faults
 
 
-def missing_faults(cells: Cells, what: str, read_as: str = "") -> list[Fault]:
-    """Report a fault if a column of the outcome is missing in more than half of the rows."""
-    if cells.missing_fraction <= MAX_MISSING:
+def missing_faults(cells: Cells, what: str, patient: NDArray[np.int64] | None = None, read_as: str = "") -> list[Fault]:
+    """Report a fault if more than half of the rows have no value or, given each row's `patient`, of the patients."""
+    lacks = cells.missing[cells.column.codes]
+    if patient is not None:
+        lacks = np.bincount(patient, ~lacks) == 0
+    n = int(lacks.sum())
+    if n <= MAX_MISSING * len(lacks):
         return []
-    n, n_rows = len(cells.column.codes) - cells.n_observed, len(cells.column.codes)
-    detail = f"{what} is missing in {n:,} of {n_rows:,} rows{read_as}; at most half may lack it"
+    n_in_all = count_text(len(lacks), "row") if patient is None else count_text(len(lacks), "patient")
+    detail = f"{what} is missing in {n:,} of {n_in_all}{read_as}; at most half may lack it"
     return [Fault(column_pointer(cells.name), detail)]

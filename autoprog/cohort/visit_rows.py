@@ -1,4 +1,10 @@
-"""Read a file of visits: check and sort patients and times, and read the outcome at each visit."""
+"""Read a file of visits: check and sort patients and times, and read the outcome at each visit.
+
+Arrays have a value for each row of the file, in its order, or for each visit of the cohort, by patient and time:
+
+kept      rows of the file that are visits of the cohort, in its order: `x[kept]` brings the former to the latter
+earlier   rows of the file that are no visits of the cohort, but in windows of later ones
+"""
 
 from __future__ import annotations
 
@@ -26,7 +32,7 @@ _DIGITS = 10  # precision of the follow-up left at a visit
 
 @dataclass(frozen=True, eq=False)
 class _Keys:
-    """Patient and time of each row's visit; meaningless with faults."""
+    """Patient and time of each row's visit; with faults they may be missing, the patient as -1."""
 
     patient: NDArray[np.int64]
     visit_time: NDArray[np.float64]
@@ -36,7 +42,7 @@ class _Keys:
 def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[str]) -> OutcomeRows:
     """Read visits before the end of follow-up, by patient and time, with the follow-up left at each."""
     keys = _read_keys(table, spec, na_values)
-    times = read_event_times(table, spec, na_values)
+    times = read_event_times(table, spec, na_values, _renumber(keys.patient))
     faults = keys.faults + times.faults
     if not keys.faults and not times.faults:
         faults = _inconstant(table, spec, keys, times)
@@ -44,9 +50,9 @@ def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[st
         return OutcomeRows.refused(faults, table.n_rows)
     times = _of_patients(keys, times)
     left = _difference(times.time, keys.visit_time)
-    rows = _sorted(keys, times.known & (left > 0))
-    visits = VisitTable(_codes(keys.patient[rows]), keys.visit_time[rows])
-    time, y = left[rows], times.y[rows]
+    kept = _select(keys, times.known & (left > 0))
+    visits = VisitTable(_renumber(keys.patient[kept]), keys.visit_time[kept])
+    time, y = left[kept], times.y[kept]
     faults = _horizon_faults(spec, times.causes, visits, time, y)
     if faults:
         return OutcomeRows.refused(faults, table.n_rows)
@@ -58,20 +64,20 @@ def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[st
     causes, unit = times.causes, spec.time_unit
     event = TimeToEvent(spec.time, spec.event, causes[0], (spec.horizon,), causes[1:], spec.censored, spec.label, unit)
     outcome = Visits(spec.patient, spec.visit_time, spec.horizon, event, unit)
-    return OutcomeRows(outcome, rows, y, time=time, visits=visits, warnings=tuple(warnings))
+    return OutcomeRows(outcome, kept, y, time=time, visits=visits, warnings=tuple(warnings))
 
 
 def read_visit_labels(table: Table, spec: VisitLabelSpec, na_values: Sequence[str]) -> OutcomeRows:
     """Read visits with a label, by patient and time, and the unlabelled ones that their windows include."""
     keys = _read_keys(table, spec, na_values)
-    labels = read_labels(table, spec, na_values)
+    labels = read_labels(table, spec, na_values, _renumber(keys.patient))
     faults = keys.faults + labels.faults
     if faults or labels.outcome is None:
         return OutcomeRows.refused(faults, table.n_rows)
-    rows = _sorted(keys, labels.known)
-    visits = VisitTable(_codes(keys.patient[rows]), keys.visit_time[rows])
-    earlier = _earlier(keys, rows, labels.known)
-    y = labels.positive[rows]
+    kept = _select(keys, labels.known)
+    visits = VisitTable(_renumber(keys.patient[kept]), keys.visit_time[kept])
+    earlier = _find_earlier(keys, kept, labels.known)
+    y = labels.positive[kept]
     n_with, n_without = (len(np.unique(visits.patient[y == label])) for label in (1, 0))
     faults = class_faults(spec.column, n_with, n_without)
     if faults:
@@ -81,7 +87,7 @@ def read_visit_labels(table: Table, spec: VisitLabelSpec, na_values: Sequence[st
     dropped = dropped_warning(spec.column, labels, n_looked_back_on=len(earlier.rows))
     warnings = (*dropped, *_single_visits(n_visits))
     found = earlier if len(earlier.rows) else None
-    return OutcomeRows(outcome, rows, y, visits=visits, earlier=found, warnings=warnings)
+    return OutcomeRows(outcome, kept, y, visits=visits, earlier=found, warnings=warnings)
 
 
 def _read_keys(table: Table, spec: VisitEventSpec | VisitLabelSpec, na_values: Sequence[str]) -> _Keys:
@@ -143,10 +149,10 @@ def _inconstant(table: Table, spec: VisitEventSpec, keys: _Keys, times: EventTim
     """List faults for patients whose time or event differs between the rows that have it."""
     faults: list[Fault] = []
     for name, values in ((spec.time, times.time), (spec.event, times.y.astype(np.float64))):
-        rows = np.flatnonzero(times.known)
-        rows = rows[np.argsort(keys.patient[rows], kind="stable")]
-        p, v = keys.patient[rows], values[rows]
-        changes = rows[1:][(p[1:] == p[:-1]) & (v[1:] != v[:-1])]
+        known = np.flatnonzero(times.known)
+        by_patient = known[np.argsort(keys.patient[known], kind="stable")]
+        p, v = keys.patient[by_patient], values[by_patient]
+        changes = by_patient[1:][(p[1:] == p[:-1]) & (v[1:] != v[:-1])]
         if len(changes):
             n = len(np.unique(keys.patient[changes]))
             where = f"between the visits of {count_text(n, 'patient')}: {rows_text(np.sort(table.lines[changes]))}"
@@ -168,21 +174,22 @@ def _horizon_faults(
     return (Fault("/spec/outcome/horizon", reason),) if reason else ()
 
 
-def _sorted(keys: _Keys, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
-    rows = np.flatnonzero(kept)
-    return rows[np.lexsort((keys.visit_time[rows], keys.patient[rows]))]
+def _select(keys: _Keys, is_selected: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the rows of the file that a mask selects, by patient and time."""
+    selected = np.flatnonzero(is_selected)
+    return selected[np.lexsort((keys.visit_time[selected], keys.patient[selected]))]
 
 
-def _earlier(keys: _Keys, rows: NDArray[np.intp], known: NDArray[np.bool_]) -> EarlierRows:
+def _find_earlier(keys: _Keys, kept: NDArray[np.intp], known: NDArray[np.bool_]) -> EarlierRows:
     """Select the visits without a label before their patient's last labelled one."""
     last = np.full(int(keys.patient.max(initial=-1)) + 1, -np.inf)
-    last[keys.patient[rows]] = keys.visit_time[rows]  # ascending within a patient
-    earlier = _sorted(keys, ~known & (keys.visit_time < last[keys.patient]))
-    codes = np.searchsorted(np.unique(keys.patient[rows]), keys.patient[earlier])
+    last[keys.patient[kept]] = keys.visit_time[kept]  # ascending within a patient
+    earlier = _select(keys, ~known & (keys.visit_time < last[keys.patient]))
+    codes = np.searchsorted(np.unique(keys.patient[kept]), keys.patient[earlier])
     return EarlierRows(earlier, VisitTable(codes.astype(np.int64), keys.visit_time[earlier]))
 
 
-def _codes(patient: NDArray[np.int64]) -> NDArray[np.int64]:
+def _renumber(patient: NDArray[np.int64]) -> NDArray[np.int64]:
     """Renumber patients without gaps, in the same order."""
     codes: NDArray[np.int64] = np.unique(patient, return_inverse=True)[1].astype(np.int64)
     return codes

@@ -245,3 +245,43 @@ def test_a_visit_without_its_patient_s_outcome_has_that_of_the_others() -> None:
     np.testing.assert_array_equal(lacking.time, whole.time)
     np.testing.assert_array_equal(lacking.y, whole.y)
     np.testing.assert_array_equal(lacking.X, whole.X)
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_one_row_a_patient_may_have_the_time_and_event_of_all(first: int) -> None:
+    without = dict.fromkeys([i for i in range(60) if i % 3 != first], "")
+    found = intake(changed(visits(), months=without, status=without))
+    whole = intake(visits()).cohort
+    np.testing.assert_array_equal(found.cohort.time, whole.time)
+    np.testing.assert_array_equal(found.cohort.y, whole.y)
+    assert found.n_dropped == 0
+
+
+def test_more_than_half_of_the_patients_without_a_time_or_event_are_a_fault() -> None:
+    lacking = dict.fromkeys(range(33), "")  # all visits of 11 patients
+    detail = refused(changed(visits(), months=lacking), "/file/columns/months")
+    assert detail == "the time is missing in 11 of 20 patients; at most half may lack it"
+    detail = refused(changed(visits(), status=lacking), "/file/columns/status")
+    assert detail == "the event is missing in 11 of 20 patients; at most half may lack it"
+    assert intake(changed(visits(), months=dict.fromkeys(range(30), ""))).cohort.n_patients == 10
+    faults = find_faults(changed(visits(), months=lacking, id={59: ""}), mode="temporal", outcome=OUTCOME)
+    assert {fault.pointer for fault in faults} == {"/file/columns/months", "/file/columns/id"}
+
+
+def test_one_row_a_patient_may_have_the_only_label() -> None:
+    found = read(
+        changed(labelled(), septic=dict.fromkeys([i for i in range(60) if i % 3 != 2], "")),
+        mode="temporal",
+        outcome=LABEL,
+    )
+    assert (found.cohort.n_patients, found.cohort.n_rows, found.n_dropped) == (20, 20, 40)
+    earlier = get_visits(found.cohort).earlier
+    assert earlier is not None
+    assert len(earlier.time) == 40
+
+
+def test_more_than_half_of_the_patients_without_a_label_are_a_fault() -> None:
+    lacking = changed(labelled(), septic=dict.fromkeys(range(33), ""))
+    assert the_fault(lacking, "/file/columns/septic", mode="temporal", outcome=LABEL) == (
+        "the outcome is missing in 11 of 20 patients; at most half may lack it"
+    )

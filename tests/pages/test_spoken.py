@@ -78,6 +78,14 @@ ZERO_GERMAN = (
         ("the file has no column 'agee'; did you mean 'age'?", "die Datei hat keine Spalte 'agee'; meinten Sie 'age'?"),
         ("the file has no column 'a; b'", "die Datei hat keine Spalte 'a; b'"),
         (ZERO, ZERO_GERMAN),
+        (
+            "the event is missing in 12 of 2,000 patients ('a' read as missing); at most half may lack it",
+            "das Ereignis fehlt bei 12 von 2.000 Patienten ('a' als fehlend gelesen); höchstens die Hälfte darf fehlen",
+        ),
+        (
+            "the time is missing in 21 of 40 rows; at most half may lack it",
+            "die Zeit fehlt bei 21 von 40 Zeilen; höchstens die Hälfte darf fehlen",
+        ),
         ("'NA' was read as missing in 'in' (3 cells)", "'NA' wurde als fehlend gelesen in 'in' (3 Zellen)"),
         (
             (
