@@ -132,21 +132,25 @@ class FileDescription:
     faults: tuple[Fault, ...]
     sheets: tuple[str, ...] = ()
     _table: Table | None = None
+    _na_values: Collection[str] = ()
 
     def propose_horizons(self, time: str | FollowUpDates, event: str, interest: str) -> tuple[float, ...]:
         """Propose horizons for a follow-up and a value of an event column: rounded quartiles of the event times."""
+        table, na_values = self._table, self._na_values
         names = {time} if isinstance(time, str) else {time.start, time.end}
-        if self._table is None or not names | {event} <= set(self._table.columns):
+        if table is None or not names | {event} <= set(table.columns):
             return ()
         if isinstance(time, str):
-            column = self._table.columns[time]
+            column = table.columns[time]
         else:
-            column = date_difference(self._table, time.start, time.end, time.unit, ()).column
-        times = read_cells(column, numeric=True, decimal_comma=self._table.decimal_comma)
+            column = date_difference(table, time.start, time.end, time.unit, na_values).column
+        times = read_cells(column, numeric=True, na_values=na_values, decimal_comma=table.decimal_comma)
         t = np.where(times.missing, np.nan, times.numbers)[times.column.codes]
-        codes = read_cells(self._table.columns[event], levels=(interest,))
+        codes = read_cells(
+            table.columns[event], na_values=na_values, levels=(interest,), decimal_comma=table.decimal_comma
+        )
         is_event = np.array([text == interest for text in codes.canonical()])[codes.column.codes]
-        known = np.isfinite(t) & (t > 0)
+        known = np.isfinite(t) & (t > 0) & ~codes.missing[codes.column.codes]
         followed, events = t[known], t[known & is_event]
         if min(len(events), len(followed)) < FEWEST_OF_A_CLASS:
             return ()
@@ -193,7 +197,7 @@ def describe_file(
     if table is None:
         return FileDescription((), 0, faults, parsed.sheets)
     columns = tuple(_describe(table, name, na_values) for name in table.columns)
-    return FileDescription(columns, table.n_rows, faults, parsed.sheets, table)
+    return FileDescription(columns, table.n_rows, faults, parsed.sheets, table, tuple(na_values))
 
 
 def _describe(table: Table, name: str, na_values: Collection[str]) -> ColumnDescription:

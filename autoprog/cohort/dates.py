@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -76,7 +76,7 @@ class Difference:
     faults: tuple[Fault, ...]
 
 
-def date_difference(table: Table, start: str, end: str, unit: Unit, na_values: Sequence[str]) -> Difference:
+def date_difference(table: Table, start: str, end: str, unit: Unit, na_values: Collection[str]) -> Difference:
     """Compute the time from `start` to `end` in every row; empty where a date is missing."""
     columns = [table.columns[start], table.columns[end]]
     orders = [_order(column) for column in columns]
@@ -133,7 +133,7 @@ def _order(column: Column) -> str | None:
 
 
 def _read_days(
-    column: Column, order: str | None, lines: NDArray[np.int64], na_values: Sequence[str]
+    column: Column, order: str | None, lines: NDArray[np.int64], na_values: Collection[str]
 ) -> tuple[NDArray[np.float64], list[Fault]]:
     """Read a column as days since 1970, NaN where missing, with its faults."""
     cells = read_cells(column, numeric=False, na_values=na_values)
