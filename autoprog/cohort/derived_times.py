@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -36,7 +36,7 @@ def derive_times(table: Table, spec: CohortSpec) -> Derived:
         unit = cast("Unit", feature.unit or "days")
         wanted.append((feature.relative_to, name, unit))
         features[difference_name(feature.relative_to, name, unit)] = FeatureSpec(
-            kind="numeric", unit=unit, meta_group=feature.meta_group
+            kind="numeric", unit=unit, label=feature.label, meta_group=feature.meta_group
         )
     if not wanted:
         return Derived(table, spec, ())
@@ -56,14 +56,14 @@ def derive_times(table: Table, spec: CohortSpec) -> Derived:
     )
 
 
-def add_named_times(table: Table, names: Iterable[str]) -> tuple[Table, tuple[Fault, ...]]:
+def add_named_times(table: Table, names: Iterable[str], na_values: Collection[str]) -> tuple[Table, tuple[Fault, ...]]:
     """Compute columns such as `days from admission to diagnosis` that the table lacks but whose dates it has."""
     columns = dict(table.columns)
     faults: list[Fault] = []
     for name in names:
         dates = None if name in columns else _dates_of(name, table)
         if dates is not None:
-            made = date_difference(table, *dates, ())
+            made = date_difference(table, *dates, na_values)
             columns[name] = made.column
             faults += made.faults
     return replace(table, columns=columns), tuple(dict.fromkeys(faults))

@@ -221,7 +221,7 @@ def _read_rows(parsed: Parsed, features: Sequence[Feature], na_values: Collectio
     faults = list(parsed.faults)
     table, names = parsed.table, set(parsed.names)
     if table is not None:
-        table, found = add_named_times(table, [feature.name for feature in features])
+        table, found = add_named_times(table, [feature.name for feature in features], na_values)
         faults += found
         names |= table.columns.keys()
     if names:

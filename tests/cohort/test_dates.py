@@ -60,6 +60,22 @@ def test_new_patients_are_read_from_their_dates() -> None:
     np.testing.assert_array_equal(encode_patients(cohort.features, rows).X, cohort.X)
 
 
+def test_words_that_mean_missing_among_dates_do_so_among_those_of_new_patients() -> None:
+    table = frame()
+    table.loc[3, "diagnosis"] = "unknown"
+    cohort = read(table, na_values=["unknown"]).cohort
+    rows = read_patients(table.to_csv(index=False).encode(), cohort.features, na_values=cohort.na_values)
+    np.testing.assert_array_equal(encode_patients(cohort.features, rows).X, cohort.X)
+    assert np.isnan(cohort.X).sum() == 1
+
+
+def test_a_date_keeps_its_label() -> None:
+    date = {"kind": "date", "relative_to": "admission", "unit": "years", "label": "Time since diagnosis"}
+    cohort = read(frame(), features={"diagnosis": date}).cohort
+    labels = {feature.name: (feature.label, feature.unit) for feature in cohort.features}
+    assert labels["years from admission to diagnosis"] == ("Time since diagnosis", "years")
+
+
 def test_an_order_that_no_date_decides_is_a_fault_that_shows_examples() -> None:
     table = frame().assign(admission="01/02/2015", last="03/04/2018")
     with pytest.raises(InvalidInputError) as caught:
