@@ -98,8 +98,9 @@ def _leave_nothing(state: Path, out: Path) -> None:
 def _started(context: Context, upload: Upload, note: Path, began: float, console: Console) -> str:
     """Return the search that this folder holds, go on with it if more time was given, or start one."""
     asked = _Asked.of(upload)
-    if note.exists():
-        return _held(context, asked, note, console)
+    held = _held(context, asked, note, console) if note.exists() else None
+    if held is not None:
+        return held
     with context.database.session() as session:
         search = start_search(context, session, context.local_owner_id, upload)
         search.spent_s, search.heard_at = max(0.0, time.time() - began), database_now(session)
@@ -108,8 +109,8 @@ def _started(context: Context, upload: Upload, note: Path, began: float, console
     return search_id
 
 
-def _held(context: Context, asked: _Asked, note: Path, console: Console) -> str:
-    """Return the search of a folder, or a continuation of it if it has ended and its time was less than asked for."""
+def _held(context: Context, asked: _Asked, note: Path, console: Console) -> str | None:
+    """Return the search of a folder, or a continuation if more time is asked for; None if it ended without a model."""
     held: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
     search_id: str = held["search_id"]
     if held["asked"] != asked.question:
@@ -117,8 +118,12 @@ def _held(context: Context, asked: _Asked, note: Path, console: Console) -> str:
             f"{note.parents[1]} holds a search with another file, spec or settings: choose another folder, or remove it"
         )
     search = _search(context, search_id)
+    if search.finished_at is None:
+        return search_id
+    if search.model_id is None:
+        return None
     more_s = asked.time_s - float(held.get("time_s", search.settings.budget.time_s))
-    if search.finished_at is None or search.model_id is None or more_s < 1:
+    if more_s < 1:
         return search_id
     counts = search.progress.evaluations
     more = max(0, asked.evaluations - counts.succeeded - counts.failed)

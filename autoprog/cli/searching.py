@@ -22,10 +22,11 @@ from autoprog.cli.common import (
     read_document,
     read_options,
 )
-from autoprog.errors import ArtifactError
+from autoprog.errors import ArtifactError, InvalidInputError
 from autoprog.fork_server import start_fork_server
 from autoprog.logs import log_to_stderr
 from autoprog.spreadsheet import write_rows
+from autoprog.strict_json import load_strictly
 
 if TYPE_CHECKING:
     from autoprog.model import PatientRisk
@@ -132,7 +133,14 @@ def _with_minutes(settings: bytes, minutes: float | None) -> bytes:
     """Return the settings of a search with this budget."""
     if minutes is None:
         return settings
-    document = json.loads(settings)
+    try:
+        document = load_strictly(settings, "--settings")
+    except InvalidInputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        fail(f"--settings: this is no JSON: {error}")
+    if not isinstance(document, dict):
+        fail("--settings: give a JSON object")
     if "budget" in document:
         fail("--minutes and the budget in --settings say the same: leave one out")
     evaluations = min(10_000, max(100, round(_EVALUATIONS_A_MINUTE * minutes)))

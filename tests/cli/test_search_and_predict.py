@@ -19,9 +19,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
+from api.context import build_context
+from api.uploads import Upload
+from autoprog.app.service import Service
 from autoprog.cohort import cleveland, parse_spec, read_cohort
 from autoprog.errors import InvalidInputError
+from autoprog.local import _started
+from autoprog.settings import Settings
 from autoprog.spec_options import SpecOptions, build_spec
 from tests.cli.answer import Answer, CommandLine
 
@@ -273,6 +279,14 @@ def test_without_an_outcome_the_command_to_type_is_shown(autoprog: CommandLine, 
         (["--outcome", "cp"], "say who had the outcome: cp has 4 values"),
         (["--outcome", "outcome", "--spec", "{}"], "leave out --spec"),
         (["--outcome", "outcome", "--minutes", "1", "--settings", '{"budget": {"time_s": 9}}'], "leave one out"),
+        (
+            ["--outcome", "outcome", "--minutes", "1", "--settings", '{"metric": "brier",}'],
+            "--settings: this is no JSON",
+        ),
+        (
+            ["--outcome", "outcome", "--minutes", "1", "--settings", '{"seed": 1, "seed": 2}'],
+            "--settings/seed: the key",
+        ),
         (["--outcome", "outcome", "--positive", "7"], "7"),
         (["--outcome", "outcome", "--ignore", "weight"], "weight"),
     ],
@@ -286,6 +300,38 @@ def test_wrong_options_are_named_and_leave_nothing_behind(
     assert answer.code == 2
     assert words in answer.err
     assert not out.exists()
+
+
+def test_settings_must_be_an_object(autoprog: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('["brier"]')
+    options = ["--outcome", "outcome", "--minutes", "1", "--settings", "settings.json"]
+    answer = autoprog("search", write_cohort(tmp_path), "--out", tmp_path / "out", *options)
+    assert answer == Answer(2, "", "autoprog: --settings: give a JSON object\n")
+
+
+def test_a_search_that_ended_without_a_model_is_begun_anew(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "state", database=None, files=None, scheduler=None)
+    service = Service(settings)
+    service.database.migrate()
+    context = build_context(settings, service.database, service.files, local_owner=True)
+
+    def begin(minutes: float) -> str:
+        asked = json.dumps({"budget": {"time_s": 60 * minutes}}).encode()
+        upload = Upload({"spec": SPEC.encode(), "search": asked}, cleveland()[0])
+        return _started(context, upload, tmp_path / "state" / "search.json", time.time(), Console(quiet=True))
+
+    try:
+        first = begin(1)
+        assert begin(2) == first, "it has not ended"
+        claim = service.store.claim("test", 60.0)
+        assert claim is not None
+        assert claim.search_id == first
+        service.store.fail(claim, "search-failed", "no pipeline could be fitted")
+        second = begin(2)
+        assert second != first
+        assert begin(2) == second
+    finally:
+        service.close()
 
 
 @contextmanager
