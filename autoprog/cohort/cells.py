@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number, parse_numbers
-from autoprog.cohort.number_texts import Style, read_number_texts
+from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number
+from autoprog.cohort.number_texts import NumberTexts, Style, read_number_texts
 from autoprog.cohort.table import Column
 
 MISSING_TOKENS = frozenset({"", "na", "n/a", "nan", "null", "?", ".", "-"})
@@ -102,22 +102,35 @@ def read_cells(
     decimal_comma: bool = False,  # whether `1,5` may be a number
 ) -> Cells:
     """Classify a column's cells; `na_values` and `levels` are canonical texts."""
-    plain = parse_numbers(column.texts)
     read = read_number_texts(column.texts, decimal_comma=decimal_comma)
     counts = np.bincount(column.codes, minlength=len(column.texts))
+    # Words are tried last: only in a column of numbers is `1,5` a number, and `none` missing.
+    if numeric is not False:
+        cells = _as_numbers(column, counts, read, na_values, levels, is_declared=numeric is True)
+        if numeric or cells.numeric_fraction >= MOSTLY_NUMERIC:
+            return cells
+    missing = _missing(column.texts, read.plain, MISSING_TOKENS, na_values, levels)
+    return Cells(column, counts, missing, read.plain, is_numeric=False)
+
+
+def _as_numbers(
+    column: Column,
+    counts: NDArray[np.int64],
+    read: NumberTexts,
+    na_values: Collection[str],
+    levels: Collection[str],
+    *,
+    is_declared: bool,
+) -> Cells:
+    """Classify cells as those of a column of numbers; unless it is declared one, `<40` beside few numbers is a word."""
     missing = _missing(column.texts, read.numbers, NUMERIC_MISSING_TOKENS, na_values, levels)
     numbers, at_limit = read.numbers, read.at_limit & ~missing
-    if at_limit.any() and not numeric:
-        measured = _numeric_fraction(counts, np.where(at_limit, np.nan, numbers), missing)
-        if measured < _MOSTLY_MEASURED:
-            numbers, at_limit = np.where(at_limit, np.nan, numbers), np.zeros_like(at_limit)
-    if numeric is None:
-        numeric = _numeric_fraction(counts, numbers, missing) >= MOSTLY_NUMERIC
-    if numeric:
-        limits = at_limit if at_limit.any() else None
-        return Cells(column, counts, missing, numbers, is_numeric=True, style=read.style, at_limit=limits)
-    missing = _missing(column.texts, plain, MISSING_TOKENS, na_values, levels)
-    return Cells(column, counts, missing, plain, is_numeric=False)
+    if at_limit.any() and not is_declared:
+        measured = np.where(at_limit, np.nan, numbers)
+        if _numeric_fraction(counts, measured, missing) < _MOSTLY_MEASURED:
+            numbers, at_limit = measured, np.zeros_like(at_limit)
+    limits = at_limit if at_limit.any() else None
+    return Cells(column, counts, missing, numbers, is_numeric=True, style=read.style, at_limit=limits)
 
 
 def _numeric_fraction(counts: NDArray[np.int64], numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> float:

@@ -32,6 +32,7 @@ _SEPARATORS = str.maketrans("", "", "'’ \u00a0\u202f")
 class NumberTexts:
     """Texts read as numbers; every array has shape = (n_texts,)."""
 
+    plain: NDArray[np.float64]  # without commas, separators and limits; NaN for any other text
     numbers: NDArray[np.float64]  # NaN for a word
     at_limit: NDArray[np.bool_]  # texts such as `<0.5`, read as 0.5
     style: Style | None  # how commas and separators were read; None if there are none
@@ -39,12 +40,12 @@ class NumberTexts:
 
 def read_number_texts(texts: pa.Array, *, decimal_comma: bool) -> NumberTexts:
     """Read trimmed texts as numbers; `decimal_comma` decides what `1,234` is where the other texts do not."""
-    numbers = parse_numbers(texts)
+    plain = parse_numbers(texts)
     matches = np.asarray(pc.match_substring_regex(texts, _CANDIDATE), dtype=np.bool_)
-    odd = np.flatnonzero(matches & np.isnan(numbers))
+    odd = np.flatnonzero(matches & np.isnan(plain))
     at_limit = np.zeros(len(texts), dtype=np.bool_)
     if not len(odd):
-        return NumberTexts(numbers, at_limit, None)
+        return NumberTexts(plain, plain, at_limit, None)
     originals = [texts[int(i)].as_py() for i in odd]
     bodies = [_LIMIT.sub("", text, count=1) if text[0] in "<>≤≥" else text for text in originals]
     at_limit[odd] = [body != text for body, text in zip(bodies, originals, strict=True)]
@@ -52,9 +53,9 @@ def read_number_texts(texts: pa.Array, *, decimal_comma: bool) -> NumberTexts:
     bodies = [
         body.translate(_SEPARATORS) if is_spaced else body for body, is_spaced in zip(bodies, spaced, strict=True)
     ]
-    plain = [text for text, n in zip(texts.to_pylist(), numbers, strict=True) if np.isfinite(n) and "." in text]
-    style = _choose([*bodies, *plain], decimal_comma=decimal_comma)
-    numbers = numbers.copy()
+    points = [text for text, n in zip(texts.to_pylist(), plain, strict=True) if np.isfinite(n) and "." in text]
+    style = _choose([*bodies, *points], decimal_comma=decimal_comma)
+    numbers = plain.copy()
     numbers[odd] = [_parse(body, style) for body in bodies]
     at_limit &= np.isfinite(numbers)
     if any(_kind(body) == "decimal comma with points" for body in bodies) and style == "decimal commas":
@@ -62,7 +63,7 @@ def read_number_texts(texts: pa.Array, *, decimal_comma: bool) -> NumberTexts:
             if _POINT_GROUPS.fullmatch(text):  # 1.234 beside 2.345,6
                 numbers[i] = _parse(text, style)
     used = any("," in body or body.count(".") > 1 for body in bodies)
-    return NumberTexts(numbers, at_limit, style if used else "thousands separators" if any(spaced) else None)
+    return NumberTexts(plain, numbers, at_limit, style if used else "thousands separators" if any(spaced) else None)
 
 
 def _choose(bodies: list[str], *, decimal_comma: bool) -> Style | None:
