@@ -3,6 +3,18 @@
 Services speak English, to programs and to people, and much of what they say is stored. A sentence is translated when a
 page shows it: its template is found among those of the catalogue `services.po`, which `tools/service_texts.py` lists
 from the source, and what stands in its placeholders is translated in the same way.
+
+A reading of a text is complete if nothing of it stays English. An example by hand, with the sentence
+`the file has no column 'agee'; did you mean 'age'?`:
+
+1. `_solidify` replaces each quoted text by one character: `the file has no column A; did you mean B?`.
+2. `sentence` asks `_read` for a template that fits: `the file has no column %(name)s%(suggestion)s`. `_divide` lists
+   what its two placeholders may hold: nothing and `A; did you mean B?`, then `A` and `; did you mean B?`, and so on.
+3. `_read_part` is to read `A; did you mean B?`, which is no word and no number. `_read_phrase` asks `_read` for it, in
+   vain, and then for what `; ` divides. No template says `did you mean B?`: this reading is not complete.
+4. `_read_part` is to read `; did you mean B?` of the second division. The template `; did you mean %(join)s?` fits, and
+   `B` has no word to translate: this reading is complete. A name stays as it is, so the sentence's is complete, too.
+5. `_translate` puts the quoted texts back: `die Datei hat keine Spalte 'agee'; meinten Sie 'age'?`.
 """
 
 from __future__ import annotations
@@ -12,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
+from typing import NamedTuple
 
 from babel.core import Locale
 from babel.messages.catalog import Catalog, Message
@@ -49,7 +62,7 @@ class _Template:
 
 
 def _divide(text: str, literals: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """List the ways to divide a text at literals, the shortest first parts first."""
+    """List the ways to divide a text at literals, those with the shortest first part first."""
     if not literals:
         yield (text,)
         return
@@ -119,6 +132,13 @@ class SpokenTexts:
         return format_decimal(text.replace(",", ""), format=pattern, locale=self._locale)
 
 
+class _Reading(NamedTuple):
+    """A text in this language."""
+
+    text: str
+    is_complete: bool  # nothing of it stayed English
+
+
 class _Reader:
     """Reads one text; each part of it is read once."""
 
@@ -126,67 +146,69 @@ class _Reader:
         self._templates = templates
         self._words = words
         self._number = number
-        self._read: dict[str, str | None] = {}
+        self._phrases: dict[str, str | None] = {}  # translations of parts of several words
 
     def sentence(self, text: str) -> str | None:
         """Translate a whole text: a sentence, several of them, or one that begins with the name of a field."""
-        best, is_complete = self._best(text, whole=True)
-        if best is not None and is_complete:
-            return best
+        best = self._read(text, whole=True)
+        if best is not None and best.is_complete:
+            return best.text
         if self._is_solid(text):
             return text
         for joint in _JOINTS[:2]:
-            parts = [self._best(part, whole=True) for part in text.split(joint)]
-            if len(parts) > 1 and all(said is not None and complete for said, complete in parts):
-                return joint.join(str(said) for said, _ in parts)
+            parts = [self._read(part, whole=True) for part in text.split(joint)]
+            complete = [part.text for part in parts if part is not None and part.is_complete]
+            if 1 < len(parts) == len(complete):
+                return joint.join(complete)
         head, colon, tail = text.partition(": ")
         inner = self.sentence(tail) if colon else None
         if inner is not None:
-            return f"{self._value(head)[0]}: {inner}"
-        return best
+            return f"{self._read_part(head).text}: {inner}"
+        return None if best is None else best.text
 
-    def _best(self, text: str, *, whole: bool = False) -> tuple[str | None, bool]:
-        """Translate a text by the first template of which every part is understood, else by the first that fits."""
-        best: str | None = None
+    def _read(self, text: str, *, whole: bool = False) -> _Reading | None:
+        """Read a text by the first template that gives a complete reading, else by the first that fits."""
+        first: _Reading | None = None
         for template in self._templates:
             for values in islice(template.matches(text), _MAX_MATCHES):
-                said, complete = {}, True
-                for name, value in zip(template.names, values, strict=True):
-                    said[name], understood = (value, True) if _NAME.fullmatch(name) else self._value(value)
-                    complete &= understood
-                if complete or (best is None and not (whole and template.is_link)):
-                    best = template.translation % said
-                if complete:
-                    return best, True
-        return best, False
+                parts = {
+                    name: _Reading(value, is_complete=True) if _NAME.fullmatch(name) else self._read_part(value)
+                    for name, value in zip(template.names, values, strict=True)
+                }
+                is_complete = all(part.is_complete for part in parts.values())
+                if is_complete or (first is None and not (whole and template.is_link)):
+                    said = template.translation % {name: part.text for name, part in parts.items()}
+                    first = _Reading(said, is_complete)
+                if is_complete:
+                    return first
+        return first
 
-    def _value(self, value: str) -> tuple[str, bool]:
-        """Translate what stands in a placeholder, and tell whether it was understood; quoted texts stay."""
-        if value in self._words:
-            return self._words[value], True
-        if value.endswith("%") and _NUMBER.fullmatch(value[:-1]):
-            return self._number(value[:-1]) + "\N{NO-BREAK SPACE}%", True
-        if _NUMBER.fullmatch(value):
-            return self._number(value), True
-        if self._is_solid(value):
-            return value, True
-        if " " not in value:
-            return value, False
-        if value not in self._read:
-            self._read[value] = None  # a part that holds itself is not understood
-            self._read[value] = self._phrase(value)
-        said = self._read[value]
-        return (value, False) if said is None else (said, True)
+    def _read_part(self, text: str) -> _Reading:
+        """Read what stands in a placeholder; what is not understood stays."""
+        if text in self._words:
+            return _Reading(self._words[text], is_complete=True)
+        if text.endswith("%") and _NUMBER.fullmatch(text[:-1]):
+            return _Reading(self._number(text[:-1]) + "\N{NO-BREAK SPACE}%", is_complete=True)
+        if _NUMBER.fullmatch(text):
+            return _Reading(self._number(text), is_complete=True)
+        if self._is_solid(text):
+            return _Reading(text, is_complete=True)
+        if " " in text and text not in self._phrases:
+            self._phrases[text] = None  # a phrase that holds itself is not understood
+            self._phrases[text] = self._read_phrase(text)
+        said = self._phrases.get(text)
+        return _Reading(text, is_complete=False) if said is None else _Reading(said, is_complete=True)
 
-    def _phrase(self, value: str) -> str | None:
-        said, complete = self._best(value)
-        if complete:
-            return said
+    def _read_phrase(self, text: str) -> str | None:
+        """Read a part of several words by a template, or by its own parts; None unless the reading is complete."""
+        found = self._read(text)
+        if found is not None and found.is_complete:
+            return found.text
         for joint in _JOINTS:
-            parts = [self._value(part) for part in value.split(joint)] if joint in value else []
-            if parts and all(understood for _, understood in parts):
+            parts = [self._read_part(part) for part in text.split(joint)] if joint in text else []
+            if parts and all(part.is_complete for part in parts):
                 word = joint.strip()
-                return joint.replace(word, self._words.get(word, word)).join(part for part, _ in parts)
+                return joint.replace(word, self._words.get(word, word)).join(part.text for part in parts)
         return None
 
     @staticmethod
