@@ -54,7 +54,7 @@ class AskedReplay:
         pairs = problem_from_json(self.problem.document).arms.n_pairs
         passes = math.ceil(self.repetitions / _SIDE_BY_SIDE)
         n_rows, n = self.table.predictions.shape
-        return self.rounds * (_ROUND_S * passes + _PAIR_S * pairs * self.repetitions) + _ROW_S * n_rows * n**2
+        return self.rounds * (_ROUND_S * passes + _PAIR_S * pairs * self.repetitions) + _ROW_S * n_rows * n * n
 
     def document(self) -> dict[str, Any]:
         """Return everything to store of the request besides the table, as JSON."""
