@@ -31,9 +31,9 @@ MAX_SECONDS_AT_ONCE = 0.5
 """Longest expected time of a replay that is run while the client waits."""
 
 _MAX_CELLS = 10_000_000
-# Measured seconds of a round of all repetitions run side by side, of a pair of arms in each of them, and of two arms in
-# each row of the table.
-_ROUND_S, _PAIR_S, _ROW_S, _SIDE_BY_SIDE = 7e-5, 1.6e-7, 1e-10, 256
+# Measured seconds of a round of all repetitions run side by side, of a pair of arms in each of them, and of a cell of
+# the table and another arm.
+_ROUND_S, _PAIR_S, _CELL_S, _SIDE_BY_SIDE = 7e-5, 1.6e-7, 1e-10, 256
 _INTEGERS = {"rounds": (1, MAX_ROUNDS), "repetitions": (1, MAX_STEPS), "seed": (0, MAX_SEED - 1)}
 
 
@@ -51,10 +51,10 @@ class AskedReplay:
     @property
     def seconds(self) -> float:
         """Expected processor seconds of a replay."""
-        pairs = problem_from_json(self.problem.document).arms.n_pairs
+        arms = problem_from_json(self.problem.document).arms
         passes = math.ceil(self.repetitions / _SIDE_BY_SIDE)
-        n_rows, n = self.table.predictions.shape
-        return self.rounds * (_ROUND_S * passes + _PAIR_S * pairs * self.repetitions) + _ROW_S * n_rows * n * n
+        playing = self.rounds * (_ROUND_S * passes + _PAIR_S * arms.n_pairs * self.repetitions)
+        return playing + _CELL_S * self.table.predictions.size * len(arms)
 
     def document(self) -> dict[str, Any]:
         """Return everything to store of the request besides the table, as JSON."""
@@ -121,9 +121,9 @@ def _given_table(
     predictions = request.predictions if isinstance(request.predictions, list) else None
     truth = request.truth if isinstance(request.truth, list) else None
     if predictions is None:
-        faults.append(Fault("/predictions", "must have one row per patient, with 0 or 1 for every arm"))
+        faults.append(Fault("/predictions", "must be a list of a row a patient, 0 or 1 for every arm"))
     if truth is None and request.truth is not None:
-        faults.append(Fault("/truth", "must be a list of 0 or 1, one per patient"))
+        faults.append(Fault("/truth", "must be a list of 0 or 1, one a patient"))
     cells = sum(len(row) if isinstance(row, list) else 1 for row in predictions or ())
     if cells > _MAX_CELLS:
         raise TooLargeError(f"{cells:,} predictions, at most {_MAX_CELLS:,} are allowed")
