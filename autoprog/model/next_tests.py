@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from autoprog.catalogue import DiagnosticTest
 from autoprog.cohort import encode_patients
+from autoprog.cohort.patients import is_unknown
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.model.prediction import N_DRAWS, build_prediction
 
@@ -121,7 +122,7 @@ def rank_next_tests(
     x = _encode(model, patient)
     widening = build_prediction(model, x[None], bounds=True).widening
     shares = np.zeros(len(x)) if widening is None else widening[0]
-    missing = _list_missing(model, x, tests)
+    missing = _list_missing(model, patient, tests)
     order = sorted(range(len(missing)), key=lambda k: -float(shares[missing[k][1]].sum()))
     kept = [missing[k] for k in sorted(order[:MAX_RANKED])]
     now, changed = _predict_after(model, x, [places for _, places in kept])
@@ -150,15 +151,13 @@ def _encode(model: PrognosticModel, patient: Mapping[str, object]) -> NDArray[np
 
 
 def _list_missing(
-    model: PrognosticModel, x: NDArray[np.float64], tests: Sequence[DiagnosticTest] | None
+    model: PrognosticModel, patient: Mapping[str, object], tests: Sequence[DiagnosticTest] | None
 ) -> list[tuple[DiagnosticTest, list[int]]]:
     """Tests that reveal something unknown, each with the places of it."""
-    place = {feature.name: j for j, feature in enumerate(model.features)}
+    unknown = {f.name: j for j, f in enumerate(model.features) if is_unknown(patient.get(f.name))}
     if tests is None:
         tests = [DiagnosticTest(feature.name, 0.0) for feature in model.features]
-    found = [
-        (test, [place[name] for name in test.revealed if name in place and np.isnan(x[place[name]])]) for test in tests
-    ]
+    found = [(test, [unknown[name] for name in test.revealed if name in unknown]) for test in tests]
     return [(test, places) for test, places in found if places]
 
 

@@ -25,13 +25,19 @@ NAMES = ("strong", "twin", "weak", "noise")
 
 
 @cache
-def fitted(n_noise: int = 1) -> PrognosticModel:
-    """A logistic regression of independent standard normal findings, but for a twin of the first that adds nothing."""
+def fitted(n_noise: int = 1, *, of_levels: bool = False) -> PrognosticModel:
+    """A logistic regression of independent standard normal findings, but for a twin of the first that adds nothing.
+
+    With `of_levels` the noise is a category.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, 3 + n_noise))
     X[:, 1] = X[:, 0] + 0.01 * rng.normal(size=N)
     y = (rng.random(N) < 1 / (1 + np.exp(-(STRONG * X[:, 0] + WEAK * X[:, 2])))).astype(np.int8)
     features = tuple(Feature(name, "numeric") for name in (*NAMES[:3], *(f"noise{k or ''}" for k in range(n_noise))))
+    if of_levels:
+        X[:, 3] = X[:, 3] > 0
+        features = (*features[:3], Feature("noise", "categorical", levels=("a", "b")))
     cohort = Cohort("planted", Binary("y", "1", "0"), features, X, y)
     space, shape = Space.full(), TableShape.of(cohort, 5)
     names = ("median", "none", "penalised_logistic", "none")
@@ -78,6 +84,13 @@ def test_what_tells_most_comes_first_and_what_is_known_already_last() -> None:
     by_name = {each.test: each for each in rank_next_tests(model, {"twin": 1.0}).tests}
     assert by_name["weak"].expected_change > 2 * by_name["strong"].expected_change
     assert rank_next_tests(model, dict.fromkeys(NAMES, 0.5)).tests == ()
+
+
+def test_a_finding_with_a_level_that_the_training_patients_lacked_was_done() -> None:
+    model = fitted(of_levels=True)
+    assert [test.name for test in rank_next_tests(model, {"strong": 0.0, "twin": 0.0, "noise": "c"}).tests] == ["weak"]
+    unknown = rank_next_tests(model, {"strong": 0.0, "twin": 0.0, "weak": float("nan"), "noise": None})
+    assert {test.name for test in unknown.tests} == {"weak", "noise"}
 
 
 def test_tests_are_ranked_by_change_per_price_and_reveal_several_findings() -> None:
