@@ -88,9 +88,10 @@ def test_what_tells_most_comes_first_and_what_is_known_already_last() -> None:
 
 def test_a_finding_with_a_level_that_the_training_patients_lacked_was_done() -> None:
     model = fitted(of_levels=True)
-    assert [test.name for test in rank_next_tests(model, {"strong": 0.0, "twin": 0.0, "noise": "c"}).tests] == ["weak"]
-    unknown = rank_next_tests(model, {"strong": 0.0, "twin": 0.0, "weak": float("nan"), "noise": None})
-    assert {test.name for test in unknown.tests} == {"weak", "noise"}
+    found = rank_next_tests(model, {"strong": 0.0, "twin": 0.0, "noise": "c"})
+    assert [test.reveals for test in found.tests] == [("weak",)]
+    found = rank_next_tests(model, {"strong": 0.0, "twin": 0.0, "weak": float("nan"), "noise": None})
+    assert {test.reveals for test in found.tests} == {("weak",), ("noise",)}
 
 
 def test_tests_are_ranked_by_change_per_price_and_reveal_several_findings() -> None:
