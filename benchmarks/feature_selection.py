@@ -62,7 +62,7 @@ LARGE = {"a8a": 3, "w8a": 2, "covertype10k": 5}
 
 
 class Kept:
-    """Runs of one data set that were made before, one a line."""
+    """Runs of one data set that were made before, one per line."""
 
     def __init__(self, name: str) -> None:
         KEPT.mkdir(parents=True, exist_ok=True)

@@ -252,6 +252,6 @@ def _count_slots(n_jobs: int | None) -> int:
     if n_jobs in (None, -1):
         return os.cpu_count() or 1
     if n_jobs is None or n_jobs < 1:
-        msg = f"n_jobs is a number from 1, or -1 or None for one a core, not {n_jobs}"
+        msg = f"n_jobs is a number from 1, or -1 or None for one per core, not {n_jobs}"
         raise ValueError(msg)
     return n_jobs

@@ -62,8 +62,8 @@ def fit_pipeline(
     if together is None or not isinstance(pipeline, CalibratedRisk | CalibratedIncidence):
         return pipeline.fit(X, y, **groups)
     inner: Any = pipeline.cv  # a number of folds, or what makes them
-    held = np.where(np.isin(cohort.y[rows], cohort.target.held), cohort.y[rows], -1)
-    splits = splits_by_group(held, together, getattr(inner, "n_splits", inner), seed)
+    folds = getattr(inner, "n_splits", inner)
+    splits = splits_by_group(cohort.y[rows], together, folds, seed, needed=cohort.target.held)
     if splits is None:
         msg = "a single group has all patients with an outcome, which an inner fold of the calibration would lack"
         raise ValueError(msg)

@@ -115,11 +115,13 @@ def explain(cohort: Cohort, plan: Plan, members: Sequence[Member], scale: Scale)
     names = [feature.name for feature in (windows.features if windows else sampled.features)]
     found = _Asked(refitting, endpoint, find_columns(sampled.features, windows))
     kept: dict[int, FoldEnsemble] = {}
-    before = _resident_bytes()
+    held = 0  # bytes that the fitted ensembles take
     for number in range(plan.folds):
+        before = _resident_bytes()
         fitted = refitting.fit(number)
+        held += max(0, _resident_bytes() - before)
         found.ask(fitted)
-        if not visits and _resident_bytes() - before < _KEPT_BYTES:
+        if not visits and held < _KEPT_BYTES:
             kept[number] = fitted
     q = endpoint.at_horizons(found.P)
     importance = [measure_importance(endpoint, name, q, found.shuffled[j]) for j, name in enumerate(names)]

@@ -112,7 +112,7 @@ def _faults(g: NDArray[np.float64], n_predictors: int, size: int) -> list[Fault]
         shape = " x ".join(str(n) for n in g.shape) or "no axes"
         faults.append(Fault("/gains", f"must be configurations x cohorts, at least one of each; the shape is {shape}"))
     elif n_predictors != len(g):
-        faults.append(Fault("/predictors", f"must be one a configuration: {n_predictors} for {len(g)} rows of gains"))
+        faults.append(Fault("/predictors", f"must be one per configuration: {n_predictors} for {len(g)} rows of gains"))
     if infinite := int(np.isinf(g).sum()):
         faults.append(Fault("/gains", f"must be finite, or NaN for a failure; {infinite} are infinite"))
     if size < 1:
@@ -125,7 +125,7 @@ def _weight_faults(g: NDArray[np.float64], w: NDArray[np.float64] | None) -> lis
         return []
     faults = []
     if g.ndim == 2 and w.shape != g.shape[1:]:
-        faults.append(Fault("/weights", f"must be one a cohort: shape {w.shape} for {g.shape[1]} columns of gains"))
+        faults.append(Fault("/weights", f"must be one per cohort: shape {w.shape} for {g.shape[1]} columns of gains"))
     if not (np.isfinite(w) & (w >= 0)).all():
         faults.append(Fault("/weights", "must be finite and at least 0"))
     elif not w.any():

@@ -4,7 +4,7 @@
 symbol  meaning                                                                             shape            unit
 ======  ==================================================================================  ===============  =======
 kind    the four algorithms of a pipeline                                                   (4,)             index
-S       an active set: the algorithms of one subspace that a kind uses, at most one per stage  tuple            index
+S       an active set: the algorithms of one subspace that a kind uses, one per stage        tuple            index
 A_m(S)  bounds mu_m + sqrt(beta) sd_m at the candidates of S, times sqrt(T)                 (c,)             1
 T       number of subspaces that a kind touches                                             scalar           1
 t(S)    contribution of the prior mean at the candidates of S                               (c,)             1

@@ -26,9 +26,13 @@ class Batches:
     """
 
     def __init__(self, proposals: Sequence[Proposal], opening: Sequence[Configuration], n_inherited: int = 0) -> None:
-        self._proposals = list(proposals)
+        self._proposals: list[Proposal] = []
+        self._firsts = [0]  # number of each batch's first evaluation, and of the next batch's
+        self._explored: list[int] = []  # numbers of all but the finalists
         self._opening = tuple(opening)
         self._n_inherited = n_inherited
+        for proposal in proposals:
+            self.add(proposal)
 
     def __len__(self) -> int:
         return len(self._proposals)
@@ -38,7 +42,11 @@ class Batches:
 
     def add(self, proposal: Proposal) -> None:
         """Append a batch."""
+        first = self._firsts[-1]
         self._proposals.append(proposal)
+        self._firsts.append(first + len(proposal.configurations))
+        if not proposal.is_final:
+            self._explored += range(first, self._firsts[-1])
 
     @property
     def last(self) -> Proposal | None:
@@ -53,12 +61,11 @@ class Batches:
     @property
     def n_configurations(self) -> int:
         """Number of configurations of all batches."""
-        return sum(len(p.configurations) for p in self._proposals)
+        return self._firsts[-1]
 
     def numbers(self, batch: int) -> range:
         """Numbers of a batch's evaluations; empty after the last batch."""
-        first = sum(len(p.configurations) for p in self._proposals[:batch])
-        return range(first, first + sum(len(p.configurations) for p in self._proposals[batch : batch + 1]))
+        return range(self._firsts[min(batch, len(self))], self._firsts[min(batch + 1, len(self))])
 
     @property
     def finalists(self) -> frozenset[int]:
@@ -74,7 +81,3 @@ class Batches:
     def opening_left(self) -> tuple[Configuration, ...]:
         """Configurations of the opening that are not proposed yet."""
         return self._opening[len(self._explored) :]
-
-    @property
-    def _explored(self) -> list[int]:
-        return [number for p in self._proposals if not p.is_final for number in self.numbers(p.batch)]

@@ -63,7 +63,7 @@ class SearchState:
     cohort: CohortRef
     settings: SearchSettings
     start: Start | None = None  # what earlier cohorts taught; None before it began, or if it must not learn from any
-    proposals: tuple[Proposal, ...] = ()  # one a batch, in order; the last may be evaluated only in part
+    proposals: tuple[Proposal, ...] = ()  # one per batch, in order; the last may be evaluated only in part
     evaluations: tuple[Evaluation, ...] = ()  # sorted by number
     inherited_batches: int = 0  # first proposals, copied from the search that this one continues
     elapsed_s: float = 0.0  # seconds of the budget spent: those in which a runner worked on it

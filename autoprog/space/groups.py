@@ -5,6 +5,7 @@ Rows of one group are alike: a split between them shows the learner outcomes tha
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,13 @@ def with_groups(estimator: BaseEstimator, groups: Groups | None) -> dict[str, An
 
 
 def splits_by_group(
-    label: NDArray[np.generic], groups: Groups | None, folds: int, seed: int
+    label: NDArray[np.generic],
+    groups: Groups | None,
+    folds: int,
+    seed: int,
+    needed: Collection[object] | None = None,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None:
-    """Split rows into stratified folds of whole groups, every training part with all labels.
+    """Split rows into stratified folds of whole groups, every training part with the labels that it needs.
 
     Parameters
     ----------
@@ -40,26 +45,28 @@ def splits_by_group(
     groups : ndarray of int, shape = (n,), or None
         Rows of one group stay together.
     folds : int
-        Number of folds, at least 2; fewer are made, or else more, if a label would be missing in a training part.
+        Number of folds, at least 2; fewer are made, or else one for each group, if a training part would lack a label.
     seed : int
         Seed of the splits.
+    needed : collection or None
+        Labels that every training part must hold; None for all.
 
     Returns
     -------
     list of (train, test), or None
-        None without groups, or if a single group has all rows of a label.
+        None without groups, or if a single group has all rows of a needed label.
     """
     if groups is None:
         return None
     labels, codes = np.unique(label, return_inverse=True)
     names, group = np.unique(groups, return_inverse=True)
     held = np.unique(codes * len(names) + group) // len(names)  # a label once for each group that has it
-    if np.bincount(held).min() < 2:
+    must = np.arange(len(labels)) if needed is None else np.flatnonzero(np.isin(labels, list(needed)))
+    if (np.bincount(held, minlength=len(labels))[must] < 2).any():
         return None
     wanted = min(folds, len(names))
-    # A fold for each group serves at last.
-    for number in (*range(wanted, 1, -1), *range(wanted + 1, len(names) + 1)):
+    for number in (*range(wanted, 1, -1), len(names)):
         splits = grouped_splits(codes, groups, number, seed)
-        if all(len(np.unique(codes[train])) == len(labels) for train, _ in splits):
+        if all(np.isin(must, codes[train]).all() for train, _ in splits):
             return splits
     return None

@@ -9,7 +9,7 @@
 A run asks every model for the risks of every patient by fits to the others (three seeds of five folds) and keeps one
 file for each model, cohort and seed; what is there is not fitted again. A further model is NAME=MODULE:CLASS, imported
 when it is asked: with `fit(X, y)` and `predict_proba(X)` it takes the binary cohorts, with `fit(X, y)` and
-`cumulative_incidence(X, times)`, y of dtype `EVENT_TIMES`, those with event times. X are floats, one column a number
+`cumulative_incidence(X, times)`, y of dtype `EVENT_TIMES`, those with event times. X are floats, one column per number
 and one per level of a category, NaN for missing. `show` lays the named model beside its rivals.
 
 `marginals` compares the tables that the network was trained on with the cohorts: 10th, 50th and 90th percentile over

@@ -47,7 +47,7 @@ Evaluate = Callable[[int, int, Sequence[Configuration]], list[Evaluation]]
 
 @dataclass(frozen=True)
 class Task:
-    """Runs of a method on a landscape, one a seed."""
+    """Runs of a method on a landscape, one per seed."""
 
     table: str
     batch: int

@@ -193,7 +193,7 @@ def test_the_rule_of_a_search_gives_the_risks_of_its_model() -> None:
     }  # fmt: skip
     settings = {"budget": {"time_s": 600, "evaluations": 6}, "space": quick, "ensemble": "linear_pool"}
     search = lab.search(cohort, settings)
-    assert 1 < search.candidates.chosen_before < len(search.history)
+    assert 1 < len(search.candidates.chosen_before) < len(search.history)
     X = cohort.X[~np.isnan(cohort.X).any(axis=1)]  # others' missing cells are drawn by the model
     risks = dict(outer._others(lab, cohort, search, X, seed=1))
     np.testing.assert_allclose(risks["rule/linear_pool"], search.result.model.risks(X), atol=1e-6)

@@ -188,7 +188,7 @@ def test_groups_of_any_kind_are_numbered_and_each_patient_has_one() -> None:
         ({"metric": "uno_c"}, "^metric: uno_c does not measure"),
         ({"settings": {"space": {"prediction": ["oracle"]}}}, r"settings\['space'\]\['prediction'\].*oracle"),
         ({"time_budget_s": 0}, "time_budget_s: "),
-        ({"n_jobs": -2}, "n_jobs is a number from 1, or -1 or None for one a core, not -2"),
+        ({"n_jobs": -2}, "n_jobs is a number from 1, or -1 or None for one per core, not -2"),
     ],
 )
 def test_parameters_that_cannot_be_used_are_named(parameters: dict[str, Any], text: str) -> None:

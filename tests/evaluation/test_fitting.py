@@ -111,6 +111,15 @@ def test_an_outcome_of_one_group_alone_is_named() -> None:
         fit_pipeline(CALIBRATED, cohort, rows, replace(PLAN, folds=3), 0)
 
 
+def test_censored_patients_of_event_times_may_all_be_of_one_group() -> None:
+    cohort = event_cohort("gbsg2")
+    censored = cohort.y == 0
+    groups = np.where(censored, 6, np.arange(cohort.n_rows) % 6)
+    plan = Plan("uno_c", 4, 1, 0, times=cohort.time_grid, reduction="discrete_time")
+    fitted = fit_pipeline(CALIBRATED, replace(cohort, groups=groups), np.arange(cohort.n_rows), plan, 0)
+    assert isinstance(fitted, CalibratedIncidence)
+
+
 def alike_rows(seed: int) -> tuple[Cohort, np.ndarray, np.ndarray]:
     """150 patients of five rows that are almost alike, with one outcome each, and columns and outcomes of others."""
     rng = np.random.default_rng(seed)

@@ -127,3 +127,12 @@ def test_where_fewer_folds_do_not_part_the_groups_with_a_label_more_do() -> None
         assert splits is not None
         assert all(set(label[train]) == {0, 1} for train, _ in splits)
         np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(105))
+
+
+def test_labels_that_no_training_part_needs_may_lie_in_one_group() -> None:
+    groups, label = np.repeat(np.arange(7), 10), np.ones(70)
+    label[60:] = 0
+    assert splits_by_group(label, groups, 3, seed=0) is None
+    splits = splits_by_group(label, groups, 3, seed=0, needed=(1,))
+    assert splits is not None
+    assert all((label[train] == 1).any() for train, _ in splits)

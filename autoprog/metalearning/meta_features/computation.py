@@ -51,12 +51,13 @@ class MetaFeatures:
 
     @property
     def of_patients(self) -> tuple[float, ...]:
-        """Values that are equal for copies of a cohort, whatever the order of rows and the names of columns."""
+        """Values that are equal for copies of a cohort alone; in another order of rows only if no sample was drawn."""
         # Not the moments: rounding, which depends on the order, decides whether a value lies on the fence of outliers.
         values = self.to_dict()
         n_rows = values["n_patients"] * max(values["visits_per_patient"], 1.0)
-        is_whole = n_rows <= _sample_size(int(values["n_features"]))
-        return tuple(values[name] for name in (*COUNTED, *(COUNTED_IN_SAMPLE if is_whole else ())))
+        if n_rows > _sample_size(int(values["n_features"])):
+            return self.values  # a sample is another in another order, and what is counted tells too few cohorts apart
+        return tuple(values[name] for name in (*COUNTED, *COUNTED_IN_SAMPLE))
 
     def to_array(self) -> NDArray[np.float64]:
         """Values, shape = (55,)."""

@@ -73,7 +73,7 @@ def days_per_unit(column: str) -> float | None:
 
 
 def outcome_features(y: NDArray[np.float64], event_rate: float, n_columns: int, n_patients: int) -> dict[str, float]:
-    """Describe the frequency of the outcome, and its events a column of the design matrix; a row may be a visit."""
+    """Describe the frequency of the outcome, and its events per column of the design matrix; a row may be a visit."""
     known = y[~np.isnan(y)]
     p = float(known.mean()) if len(known) else 0.0
     minority = min(p, 1.0 - p)

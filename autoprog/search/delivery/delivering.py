@@ -191,7 +191,7 @@ def _checked(outcome: CallOutcome) -> CallOutcome:
 
 
 def _losses(history: History) -> list[str]:
-    """Warnings, one a kind of failure, so that a search that lost many evaluations does not look like any other."""
+    """Warnings, one per kind of failure, so that a search that lost many evaluations does not look like any other."""
     no_loss = {Status.SUCCEEDED, Status.RACED_OUT, Status.CANCELLED}
     counts = Counter(e.status.value for e in history if e.status not in no_loss)
     return [f"{n} of {len(history)} evaluations ended as {status}" for status, n in counts.items()]
