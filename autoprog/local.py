@@ -113,11 +113,13 @@ def _held(context: Context, asked: _Asked, note: Path, console: Console) -> str 
     """Return the search of a folder, or a continuation if more time is asked for; None if it ended without a model."""
     held: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
     search_id: str = held["search_id"]
-    if held["asked"] != asked.question:
-        raise ConflictError(
-            f"{note.parents[1]} holds a search with another file, spec or settings: choose another folder, or remove it"
-        )
     search = _search(context, search_id)
+    out = note.parents[1]
+    is_over = search.finished_at is not None and search.model_id is None and not (out / "model.autoprog").exists()
+    if held["asked"] != asked.question and not is_over:
+        raise ConflictError(
+            f"{out} holds a search with another file, spec or settings: choose another folder, or remove it"
+        )
     if search.finished_at is None:
         return search_id
     if search.model_id is None:

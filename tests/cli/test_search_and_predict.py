@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -25,7 +26,7 @@ from api.context import build_context
 from api.uploads import Upload
 from autoprog.app.service import Service
 from autoprog.cohort import cleveland, parse_spec, read_cohort
-from autoprog.errors import InvalidInputError
+from autoprog.errors import ConflictError, InvalidInputError
 from autoprog.local import _started
 from autoprog.settings import Settings
 from autoprog.spec_options import SpecOptions, build_spec
@@ -309,27 +310,34 @@ def test_settings_must_be_an_object(autoprog: CommandLine, tmp_path: Path) -> No
     assert answer == Answer(2, "", "autoprog: --settings: give a JSON object\n")
 
 
-def test_a_search_that_ended_without_a_model_is_begun_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changed", [{}, {"seed": 1}], ids=["as it was", "with other settings"])
+def test_a_search_that_ended_without_a_model_is_begun_anew(tmp_path: Path, changed: dict[str, Any]) -> None:
     settings = Settings(data_dir=tmp_path / "state", database=None, files=None, scheduler=None)
     service = Service(settings)
     service.database.migrate()
     context = build_context(settings, service.database, service.files, local_owner=True)
 
-    def begin(minutes: float) -> str:
-        asked = json.dumps({"budget": {"time_s": 60 * minutes}}).encode()
+    def begin(minutes: float, **others: object) -> str:
+        asked = json.dumps({"budget": {"time_s": 60 * minutes}, **others}).encode()
         upload = Upload({"spec": SPEC.encode(), "search": asked}, cleveland()[0])
         return _started(context, upload, tmp_path / "state" / "search.json", time.time(), Console(quiet=True))
 
     try:
         first = begin(1)
         assert begin(2) == first, "it has not ended"
+        with pytest.raises(ConflictError):
+            begin(2, seed=1)
         claim = service.store.claim("test", 60.0)
         assert claim is not None
         assert claim.search_id == first
         service.store.fail(claim, "search-failed", "no pipeline could be fitted")
-        second = begin(2)
+        (tmp_path / "model.autoprog").write_bytes(b"of an earlier search")
+        with pytest.raises(ConflictError):
+            begin(2, seed=1)
+        (tmp_path / "model.autoprog").unlink()
+        second = begin(2, **changed)
         assert second != first
-        assert begin(2) == second
+        assert begin(2, **changed) == second
     finally:
         service.close()
 
