@@ -7,7 +7,9 @@ from the source, and what stands in its placeholders is translated in the same w
 A reading of a text is complete if nothing of it stays English. An example by hand, with the sentence
 `the file has no column 'agee'; did you mean 'age'?`:
 
-1. `_solidify` replaces each quoted text by one character: `the file has no column A; did you mean B?`.
+1. `_solidify` replaces each quoted text, and each count with its noun such as `3 rows`, by one character: `the file has
+   no column A; did you mean B?`. Only without a complete reading, the counts are read word by word: some templates say
+   the noun themselves, `the file has more than %(cells)s cells`.
 2. `sentence` asks `_read` for a template that fits: `the file has no column %(name)s%(suggestion)s`. `_divide` lists
    what its two placeholders may hold: nothing and `A; did you mean B?`, then `A` and `; did you mean B?`, and so on.
 3. `_read_part` is to read `A; did you mean B?`, which is no word and no number. `_read_phrase` asks `_read` for it, in
@@ -27,7 +29,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from babel.core import Locale
-from babel.messages.catalog import Catalog, Message
+from babel.messages.catalog import Catalog
 from babel.numbers import format_decimal
 
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
@@ -35,6 +37,7 @@ _NAME = re.compile(r"(?:name|feature|key)\d*")  # placeholders of what somebody 
 _QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 _NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?")
 _JOINTS = ("; ", ", ", " and ", " or ")
+_COUNT = "%(num)s "  # of a message that counts
 _FIRST_TOKEN = 0xE000  # of the code points for private use
 _MAX_MATCHES = 40
 
@@ -85,7 +88,9 @@ class SpokenTexts:
 
     def __init__(self, catalog: Catalog) -> None:
         messages = [each for each in catalog if each.id]
-        nouns = dict(noun for each in messages if not isinstance(each.id, str) for noun in _nouns(each))
+        plural = [each for each in messages if not isinstance(each.id, str)]
+        counts = [pair for each in plural for pair in zip(each.id, each.string or (), strict=True)]
+        nouns = {said.removeprefix(_COUNT): translation.removeprefix(_COUNT) for said, translation in counts}
         longest_first = "|".join(map(re.escape, sorted(nouns, key=len, reverse=True))) or "(?!)"
         self._solid = re.compile(
             rf"{_QUOTED}|(?<![\w.,-])(?P<n>\d{{1,3}}(?:,\d{{3}})+|\d+) (?P<noun>{longest_first})\b"
@@ -93,7 +98,7 @@ class SpokenTexts:
         self._nouns = nouns
         self._fixed: dict[str, str] = {}
         single = [(m.id, str(m.string)) for m in messages if isinstance(m.id, str)]
-        found = [_Template(self._solidify(said, self._fixed), translation) for said, translation in single]
+        found = [_Template(self._solidify(said, self._fixed), translation) for said, translation in [*single, *counts]]
         # The longest literal text is the most specific sentence.
         self._templates = sorted(found, key=attrgetter("size"), reverse=True)
         self._words = {said: translation for said, translation in single if " " not in said}
@@ -103,19 +108,27 @@ class SpokenTexts:
     def _translate(self, text: str) -> str | None:
         """Return a sentence in this language; None for one that no service says."""
         tokens = dict(self._fixed)
-        solid = self._solidify(text, tokens)
-        said = _Reader(self._templates, {**self._words, **self._nouns}, self._number).sentence(solid)
-        if said is None:
+        best = self._sentence(self._solidify(text, tokens))
+        if best is None or not best.is_complete:
+            divided = self._sentence(self._solidify(text, tokens, with_counts=False))
+            best = divided if best is None or (divided is not None and divided.is_complete) else best
+        if best is None:
             return None
+        said = best.text
         for content, token in tokens.items():
             if token in said:
                 said = said.replace(token, self._content(content))
         return said
 
-    def _solidify(self, text: str, tokens: dict[str, str]) -> str:
+    def _sentence(self, solid: str) -> _Reading | None:
+        return _Reader(self._templates, {**self._words, **self._nouns}, self._number).sentence(solid)
+
+    def _solidify(self, text: str, tokens: dict[str, str], *, with_counts: bool = True) -> str:
         """Replace quoted texts and counts with their noun by single characters, so that nothing divides them."""
 
         def token(found: re.Match[str]) -> str:
+            if found["noun"] and not with_counts and found[0] not in self._fixed:
+                return found[0]
             return tokens.setdefault(found[0], chr(_FIRST_TOKEN + len(tokens)))
 
         return self._solid.sub(token, text)
@@ -148,23 +161,25 @@ class _Reader:
         self._number = number
         self._phrases: dict[str, str | None] = {}  # translations of parts of several words
 
-    def sentence(self, text: str) -> str | None:
+    def sentence(self, text: str) -> _Reading | None:
         """Translate a whole text: a sentence, several of them, or one that begins with the name of a field."""
         best = self._read(text, whole=True)
         if best is not None and best.is_complete:
-            return best.text
+            return best
         if self._is_solid(text):
-            return text
+            return _Reading(text, is_complete=True)
         for joint in _JOINTS[:2]:
             parts = [self._read(part, whole=True) for part in text.split(joint)]
             complete = [part.text for part in parts if part is not None and part.is_complete]
             if 1 < len(parts) == len(complete):
-                return joint.join(complete)
+                return _Reading(joint.join(complete), is_complete=True)
         head, colon, tail = text.partition(": ")
         inner = self.sentence(tail) if colon else None
         if inner is not None:
-            return f"{self._read_part(head).text}: {inner}"
-        return None if best is None else best.text
+            field = self._read_part(head)
+            is_complete = inner.is_complete and (field.is_complete or " " not in head)
+            return _Reading(f"{field.text}: {inner.text}", is_complete)
+        return best
 
     def _read(self, text: str, *, whole: bool = False) -> _Reading | None:
         """Read a text by the first template that gives a complete reading, else by the first that fits."""
@@ -215,9 +230,3 @@ class _Reader:
     def _is_solid(text: str) -> bool:
         """Check whether a text has no word that could need a translation."""
         return not re.search(r"[A-Za-z]", text)
-
-
-def _nouns(message: Message) -> Iterator[tuple[str, str]]:
-    """Return the nouns of a message that counts, without the count, as one and as several."""
-    for said, translation in zip(message.id, message.string or (), strict=True):
-        yield said.removeprefix("%(num)s "), translation.removeprefix("%(num)s ")

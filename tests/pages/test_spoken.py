@@ -52,12 +52,13 @@ def test_every_sentence_is_translated(language: str) -> None:
 
 
 @TRANSLATED
-def test_every_sentence_is_found_by_what_it_says(language: str) -> None:
+@pytest.mark.parametrize("value", ["'v{}'", "1{}"], ids=["quoted", "numbers"])
+def test_every_sentence_is_found_by_what_it_says(language: str, value: str) -> None:
     services = load_services(language)
     for said, translation in read_catalogue(language).items():
         if not isinstance(said, str) or said[:1] in {" ", ";"} or len(PLACEHOLDER.sub("", said).split()) < 3:
             continue
-        values = {name: f"'v{i}'" for i, name in enumerate(PLACEHOLDER.findall(said))}
+        values = {name: value.format(i) for i, name in enumerate(PLACEHOLDER.findall(said))}
         shown = services.translate(said % values if values else said.replace("%%", "%"))
         assert shown == (str(translation) % values if values else str(translation).replace("%%", "%")), said
 
@@ -102,6 +103,9 @@ ZERO_GERMAN = (
             "visit 101,5 liegt außerhalb des Bereichs beim Training, 29 bis 1.000",
         ),
         ("age: expected a number or null, got 'x'", "age: erwartet: eine Zahl oder null, erhalten: 'x'"),
+        ("the file has more than 50,000 cells", "die Datei hat mehr als 50.000 Zellen"),
+        ("at most 200 rows and 1,500 cells are read", "höchstens 200 Zeilen und 1.500 Zellen werden gelesen"),
+        ("body: must be a list of 1 to 7 patients", "body: muss eine Liste mit 1 bis 7 Patienten sein"),
         ("rows 2, 3, 4, 5, 6 and 2,995 more", "Zeilen 2, 3, 4, 5, 6 und 2.995 weitere"),
         (
             "of 1,200 visits 1 have the outcome; at least 2 must have it, and 2 not",
