@@ -39,15 +39,24 @@ class Identity:
 
 def read_identity(claims: Mapping[str, Any], settings: SingleSignOn) -> Identity:
     """Read owner and scopes from verified claims; raises ForbiddenError if they name no owner."""
-    owner = settings.owner or _text(claims.get(settings.owner_claim or ""))
-    if not owner:
-        raise ForbiddenError(f"your account names no organisation: its claim {settings.owner_claim!r} is missing")
+    owner = settings.owner or _read_owner(claims, settings.owner_claim or "")
     given = _values(claims.get(settings.scopes_claim))
     scopes = frozenset(scope for value in given for scope in settings.roles.get(value, (value,)) if scope in SCOPES)
     name = next(text for text in (_text(claims.get(claim)) for claim in _NAMES) if text)
     parts = (settings.issuer, str(claims["sub"]), owner)
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     return Identity(digest, name, owner, scopes)
+
+
+def _read_owner(claims: Mapping[str, Any], owner_claim: str) -> str:
+    """The owner that a claim names, as a text or as a list of one; raises ForbiddenError."""
+    value = claims.get(owner_claim)
+    if value is None:
+        raise ForbiddenError(f"your account names no organisation: its claim {owner_claim!r} is missing")
+    owner = _text(value[0] if isinstance(value, list) and len(value) == 1 else value)
+    if not owner:
+        raise ForbiddenError(f"your account names no organisation: its claim {owner_claim!r} is not one name")
+    return owner
 
 
 def _text(value: object) -> str:

@@ -126,8 +126,13 @@ def test_organisations_are_owners_and_do_not_see_each_other(
     cohort = north.post("/v1/cohorts", files=multipart()).json()["id"]
     assert south.get(f"/v1/cohorts/{cohort}").status_code == 404
     assert north.get(f"/v1/cohorts/{cohort}").status_code == 200
+    listed = program(app, provider.token(roles=["lead"], org=["North"]))
+    assert listed.get(f"/v1/cohorts/{cohort}").status_code == 200
     nobody = program(app, provider.token(roles=["lead"])).get("/v1/cohorts")
-    assert (nobody.status_code, "'org'" in nobody.json()["detail"]) == (403, True)
+    assert (nobody.status_code, "'org' is missing" in nobody.json()["detail"]) == (403, True)
+    for claim in (["North", "South"], [], {"North": {}}, " ", [7]):
+        several = program(app, provider.token(roles=["lead"], org=claim)).get("/v1/cohorts")
+        assert (several.status_code, "'org' is not one name" in several.json()["detail"]) == (403, True), claim
 
 
 def _by_secret(body: str, secret: bytes) -> str:
