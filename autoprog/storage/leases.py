@@ -29,6 +29,7 @@ Leased = TypeVar("Leased", SearchRow, JobRow)
 _QUEUED, _RUNNING = SearchStatus.QUEUED.value, SearchStatus.RUNNING.value
 _PUT_BACK_S = 60.0  # more than the leases of different runners differ
 _START_S = 60.0  # limit of the engine's start, which counts: from the command that starts a search to its first claim
+_CLAIM_LOCK = 7_242_003  # advisory lock that nothing else takes
 
 
 class Hold(NamedTuple):
@@ -49,6 +50,9 @@ def take_next(
     most_running: int | None = None,  # per owner; None for no limit
 ) -> Hold | None:
     """Lease the next row to a runner: one whose lease has run out, else a queued one of the owner whose turn it is."""
+    if most_running is not None and session.get_bind().dialect.name == "postgresql":
+        # One claim at a time: two at once would not count what the other is about to take.
+        session.execute(select(func.pg_advisory_xact_lock(_CLAIM_LOCK)))
     now = database_now(session)
     parameters = {
         "at_now": now,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -17,6 +18,7 @@ from autoprog.search.ports import Claim, Phase
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
+from autoprog.storage.leases import Hold, take_next
 from autoprog.storage.repositories import CohortRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.tables import (
@@ -136,6 +138,23 @@ def test_one_owner_has_no_more_running_than_may_be(database: Database, files: Fi
     put_back(database, 2 * LONG)  # both runners die: what they had is taken over all the same
     assert {take(store).search_id, take(store).search_id} == {ada[0], bob[0]}
     assert store.claim("other", LONG) is None
+
+
+def test_runners_that_claim_at_once_take_no_more_than_may_run(database: Database) -> None:
+    queue_of(database, "ada", 2)
+    found: list[Hold | None] = []
+
+    def take_second() -> None:
+        with database.session() as session:
+            found.append(take_next(session, SearchRow, "second", LONG, most_running=1))
+
+    second = threading.Thread(target=take_second)
+    with database.session() as session:
+        assert take_next(session, SearchRow, "first", LONG, most_running=1) is not None
+        second.start()
+        wait_until_someone_waits(database)
+    second.join()
+    assert found == [None]
 
 
 def test_a_claim_starts_the_search(database: Database, store: DatabaseStore) -> None:
