@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import ServerSentEvent
@@ -29,6 +27,7 @@ _LOOK_S = 0.3
 _FINISHED = "finished"
 
 Events = Sequence[ServerSentEvent]
+_Found = tuple[Future[Events], Events | Exception]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +40,18 @@ class Followed:
     key_id: str | None  # None for the owner of a local server without keys
 
 
-class _Waiting(NamedTuple):
-    followed: Followed
-    news: Future[Events]
-
-
 class Followers:
-    """The streams of a process, over all its event loops; a thread looks for news while any of them waits."""
+    """The streams of a process, over all its event loops; a thread looks for news while any of them waits.
+
+    A stream that waits stands in `_waiting`. It leaves when it ends, and the thread takes it out to tell it its news:
+    each is told at most once.
+    """
 
     def __init__(self, database: Database, keys: Callable[[Session], KeyRepository]) -> None:
         self._database = database
         self._keys = keys
         self._lock = threading.Lock()
-        self._waiting: list[_Waiting] = []
+        self._waiting: dict[Future[Events], Followed] = {}
         self._is_looking = False
 
     async def follow(self, followed: Followed) -> AsyncIterator[ServerSentEvent]:
@@ -76,17 +74,21 @@ class Followers:
                 followed = replace(followed, after=int(event.id or followed.after))
 
     async def _wait(self, followed: Followed) -> Events:
-        waiting = _Waiting(followed, Future())
+        news: Future[Events] = Future()
         try:
             with self._lock:
-                self._waiting.append(waiting)
+                self._waiting[news] = followed
                 if not self._is_looking:
                     threading.Thread(target=self._look_on, name="followers", daemon=True).start()
                     self._is_looking = True
-            return await asyncio.wrap_future(waiting.news)
+            return await asyncio.wrap_future(news)
         finally:
-            with self._lock, suppress(ValueError):
-                self._waiting.remove(waiting)
+            self._take_out(news)
+
+    def _take_out(self, news: Future[Events]) -> bool:
+        """Take a stream out of those that wait; return False if it was not among them any longer."""
+        with self._lock:
+            return self._waiting.pop(news, None) is not None
 
     def _look_on(self) -> None:
         """Tell those who wait their news, until nobody does."""
@@ -94,48 +96,42 @@ class Followers:
             while self._tell_news():
                 pass
         except BaseException as error:
-            with self._lock:  # the next to wait starts another thread
-                self._is_looking = False
-                left = self._unanswered()
-            for waiting in left:
-                _tell(waiting, error)
+            with self._lock:
+                self._is_looking = False  # the next to wait starts another thread
+                left, self._waiting = self._waiting, {}
+            for news in left:
+                _complete(news, error)
             raise
 
     def _tell_news(self) -> bool:
         """Look once; return False if nobody waits."""
         time.sleep(_LOOK_S)
         with self._lock:
-            self._is_looking = bool(self._waiting)
-            if not self._is_looking:
-                return False
-            asked = self._unanswered()
-        for waiting, news in self._look(asked) if asked else ():
-            _tell(waiting, news)
-        return True
+            asked = dict(self._waiting)
+            self._is_looking = bool(asked)
+        for news, found in self._look(asked) if asked else ():
+            if self._take_out(news):
+                _complete(news, found)
+        return bool(asked)
 
-    def _unanswered(self) -> list[_Waiting]:
-        # A late event loop has not yet removed those that have their news.
-        return [waiting for waiting in self._waiting if not waiting.news.done()]
-
-    def _look(self, asked: Sequence[_Waiting]) -> list[tuple[_Waiting, Events | Exception]]:
+    def _look(self, asked: Mapping[Future[Events], Followed]) -> list[_Found]:
         try:
             with self._database.session(read_only=True) as session:
-                return list(self._found(session, asked))
+                return list(self._find(session, asked))
         except Exception as error:  # noqa: BLE001  every stream ends by it, as if it had looked itself
-            return [(waiting, error) for waiting in asked]
+            return [(news, error) for news in asked]
 
-    def _found(self, session: Session, asked: Sequence[_Waiting]) -> Iterator[tuple[_Waiting, Events | Exception]]:
+    def _find(self, session: Session, asked: Mapping[Future[Events], Followed]) -> Iterator[_Found]:
         """Yield what those are told who need not wait any longer."""
-        live = self._keys(session).live({w.followed.key_id for w in asked if w.followed.key_id is not None})
-        places = SearchRepository(session).places({w.followed.search_id for w in asked})
+        live = self._keys(session).live({each.key_id for each in asked.values() if each.key_id is not None})
+        places = SearchRepository(session).places({each.search_id for each in asked.values()})
         read: dict[tuple[str, int], Events | NotFoundError] = {}  # most streams of a search have come equally far
-        for waiting in asked:
-            followed = waiting.followed
+        for news, followed in asked.items():
             place = places.get(followed.search_id)
             if followed.key_id is not None and followed.key_id not in live:
-                yield waiting, UnauthorizedError("the key was revoked")
+                yield news, UnauthorizedError("the key was revoked")
             elif place is None:
-                yield waiting, NotFoundError("the search was deleted")
+                yield news, NotFoundError("the search was deleted")
             elif place.has_ended or place.last_event > followed.after:
                 key = followed.search_id, followed.after
                 if key not in read:
@@ -143,7 +139,7 @@ class Followers:
                         read[key] = _read(session, followed)
                     except NotFoundError as error:  # deleted since its place was read
                         read[key] = error
-                yield waiting, read[key]
+                yield news, read[key]
 
     def _read(self, followed: Followed) -> Events:
         with self._database.session(read_only=True) as session:
@@ -152,13 +148,13 @@ class Followers:
             return _read(session, followed)
 
 
-def _tell(waiting: _Waiting, news: Events | BaseException) -> None:
-    if not waiting.news.set_running_or_notify_cancel():  # its stream has ended
+def _complete(news: Future[Events], found: Events | BaseException) -> None:
+    if not news.set_running_or_notify_cancel():  # its stream is just ending
         return
-    if isinstance(news, BaseException):
-        waiting.news.set_exception(news)
+    if isinstance(found, BaseException):
+        news.set_exception(found)
     else:
-        waiting.news.set_result(news)
+        news.set_result(found)
 
 
 def _read(session: Session, followed: Followed) -> Events:
