@@ -21,7 +21,7 @@ from autoprog.app.live_problems import LiveProblems
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.repositories import BrowserSessionRepository, KeyRepository
 
 if TYPE_CHECKING:
     from api.searches.events import Followers
@@ -69,6 +69,10 @@ class Context:
     def keys(self, session: Session) -> KeyRepository:
         """Owners and keys, which last as the settings say."""
         return KeyRepository(session, timedelta(days=self.settings.person_keys_days))
+
+    def browser_sessions(self, session: Session) -> BrowserSessionRepository:
+        """Sessions of browsers, which end with these keys."""
+        return BrowserSessionRepository(session, self.keys(session))
 
 
 def get_context(request: Request) -> Context:

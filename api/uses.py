@@ -39,7 +39,11 @@ class Uses:
 
     def note_session(self, session_id: str) -> None:
         """Note that a browser's session is used now."""
-        self._note(session_id, lambda session: BrowserSessionRepository(session).note_use(session_id))
+
+        def write(session: Session) -> None:
+            BrowserSessionRepository(session, KeyRepository(session)).note_use(session_id)
+
+        self._note(session_id, write)
 
     def list_due(self, key: ApiKeyRow, session_id: str | None = None) -> list[Callable[[], None]]:
         """List what is to be called once the request has given its place back."""

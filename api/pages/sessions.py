@@ -19,7 +19,6 @@ from api.body_limit import parts_mb
 from api.dependencies import Context, ContextDependency
 from api.problems import ForbiddenError, UnauthorizedError
 from autoprog.scopes import SCOPES, Scope
-from autoprog.storage.repositories import BrowserSessionRepository, KeyRepository
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _MIB = 2**20
@@ -105,14 +104,14 @@ def _find_session(request: Request, context: Context) -> tuple[PageSession | Non
     """Find the session of a request, and what is to be noted of its use."""
     token = request.cookies.get(cookie_name(request))
     with context.database.session(read_only=True) as session:
-        if context.is_local and not KeyRepository(session).were_made():
+        keys, sessions = context.keys(session), context.browser_sessions(session)
+        if context.is_local and not keys.were_made():
             return PageSession(Principal(context.local_owner_id, frozenset(SCOPES))), []
-        sessions = BrowserSessionRepository(session)
         found = None if token is None else sessions.find(token)
         if found is None:
             return None, []
         row, key = found
-        scopes = KeyRepository(session).scopes(key)
+        scopes = keys.scopes(key)
         is_stale = sessions.needs_note(row)
     count_request(context, row.owner_id)
     due = context.uses.list_due(key, row.id if is_stale else None)

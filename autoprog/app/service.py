@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.erasure import erase_expired
 from autoprog.storage.files import Files, tighten
 from autoprog.storage.job_store import DatabaseJobStore
-from autoprog.storage.repositories import BrowserSessionRepository
+from autoprog.storage.repositories import BrowserSessionRepository, KeyRepository
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import sweep
 from autoprog.work import poll
@@ -112,7 +113,11 @@ class Service:
             yield
 
     def _sweep(self) -> bool:
-        for step in (self._erase_expired, self._delete_ended_sessions, self._remove_abandoned_files):
+        for step in (
+            self._erase_expired,
+            self._delete_ended_sessions,
+            self._remove_abandoned_files,
+        ):
             try:
                 step()
             except Exception:  # noqa: BLE001  none may keep the others from being done
@@ -125,7 +130,8 @@ class Service:
 
     def _delete_ended_sessions(self) -> None:
         with self.database.session() as session:
-            BrowserSessionRepository(session).delete_ended()
+            keys = KeyRepository(session, timedelta(days=self.settings.person_keys_days))
+            BrowserSessionRepository(session, keys).delete_ended()
 
     def _remove_abandoned_files(self) -> None:
         sweep(self.database, self.files)

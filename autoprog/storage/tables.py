@@ -140,6 +140,7 @@ class ApiKeyRow(Base):
     subject_sha256: Mapped[str | None] = mapped_column(_SHA256)
     person: Mapped[str | None] = mapped_column(String(200))
     made_by: Mapped[str | None] = mapped_column(_ID, index=True)  # the person who has made this key on a page
+    replaces: Mapped[str | None] = mapped_column(_ID, index=True)  # the key in whose place this one was made
 
 
 class BrowserSessionRow(Base):

@@ -217,8 +217,25 @@ def test_session_ends_with_its_key_and_with_time(keyed_app: FastAPI, database: D
             session.execute(update(BrowserSessionRow).values(expires_at=now - timedelta(seconds=1)))
     assert browser.get("/settings").status_code == 303
     with database.session() as session:
-        BrowserSessionRepository(session).delete_ended()
+        BrowserSessionRepository(session, KeyRepository(session)).delete_ended()
         assert session.scalars(select(BrowserSessionRow)).all() == []
+
+
+def test_session_ends_when_the_maker_of_its_key_no_longer_logs_in(keyed_app: FastAPI, database: Database) -> None:
+    with database.session() as session:
+        keys = KeyRepository(session)
+        ada = keys.record_person("1" * 64, "ada", "ada", ["read", "admin"])
+        _, hers = keys.create("ada", ["read"], made_by=ada.id)
+    browser, other = log_in(keyed_app, hers), log_in(keyed_app, make_key(database)[1])
+    assert browser.get("/settings").status_code == 200
+    assert other.get("/settings").text.count("/settings/sessions/") == 1
+    with database.session() as session:
+        session.get_one(ApiKeyRow, ada.id).used_at = database_now(session) - timedelta(days=91)
+    assert browser.get("/settings").status_code == 303
+    assert "/settings/sessions/" not in other.get("/settings").text
+    with database.session() as session:
+        BrowserSessionRepository(session, KeyRepository(session)).delete_ended()
+        assert len(session.scalars(select(BrowserSessionRow)).all()) == 1
 
 
 def test_sweep_keeps_live_sessions_and_use_keeps_one_alive(keyed_app: FastAPI, database: Database) -> None:
@@ -227,7 +244,7 @@ def test_sweep_keeps_live_sessions_and_use_keeps_one_alive(keyed_app: FastAPI, d
         session.execute(update(BrowserSessionRow).values(used_at=database_now(session) - timedelta(hours=11)))
     assert browser.get("/settings").status_code == 200
     with database.session() as session:
-        BrowserSessionRepository(session).delete_ended()
+        BrowserSessionRepository(session, KeyRepository(session)).delete_ended()
         (row,) = session.scalars(select(BrowserSessionRow))
         assert database_now(session) - row.used_at < timedelta(minutes=1)
 

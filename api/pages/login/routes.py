@@ -20,7 +20,7 @@ from api.problems import ProviderUnavailableError, UnauthorizedError
 from api.single_sign_on.identity import read_identity
 from api.single_sign_on.provider import IdentityProvider, SignOn
 from autoprog.errors import NotFoundError
-from autoprog.storage.repositories import BrowserSessionRepository, KeyRepository
+from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.repositories.browser_sessions import IDLE, LIFE
 
 router = APIRouter()
@@ -54,7 +54,7 @@ def log_in(
     with context.database.session() as session:
         row = context.keys(session).authenticate(text)
         if row is not None:
-            sessions = BrowserSessionRepository(session)
+            sessions = context.browser_sessions(session)
             if before := request.cookies.get(cookie_name(request)):
                 sessions.end_token(before)
             _, token = sessions.open(row)
@@ -123,7 +123,7 @@ def log_out(request: Request, context: ContextDependency, session: CurrentSessio
     if session.session_id is not None:
         principal = session.principal
         with context.database.session() as transaction:
-            BrowserSessionRepository(transaction).end_token(request.cookies[cookie_name(request)])
+            context.browser_sessions(transaction).end_token(request.cookies[cookie_name(request)])
             row = KeyRepository(transaction).get(principal.owner_id, principal.key_id or "")
             is_person = row.person is not None
     provider = context.identity_provider if is_person else None
@@ -152,7 +152,7 @@ def _signed_on(
         count_failure(request, context)
         raise
     with context.database.session() as session:
-        sessions = BrowserSessionRepository(session)
+        sessions = context.browser_sessions(session)
         if before := request.cookies.get(cookie_name(request)):
             sessions.end_token(before)
         row = KeyRepository(session).get(principal.owner_id, principal.key_id or "")

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.body_limit import SMALL_FORM
-from api.dependencies import ReadSession, WriteSession, get_context
+from api.dependencies import ContextDependency, ReadSession, WriteSession, get_context
 from api.pages.rendering import render, translate
 from api.pages.sessions import CurrentSession, PageAdmin, PageReader, PageSession
 from api.pages.settings import service
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.scopes import SCOPES
-from autoprog.storage.repositories import AuditRepository, BrowserSessionRepository, KeyRepository
+from autoprog.storage.repositories import AuditRepository, KeyRepository
 
 router = APIRouter()
 
@@ -31,7 +31,8 @@ def show_settings(request: Request, current: CurrentSession, session: ReadSessio
 
 def _settings(request: Request, session: ReadSession, current: PageSession, new_key: str | None = None) -> Response:
     principal, _ = current.principal, translate(request)
-    keys = service.list_keys(get_context(request).keys(session), principal)
+    context = get_context(request)
+    keys = service.list_keys(context.keys(session), principal)
     return render(
         request,
         "settings/settings.html",
@@ -42,7 +43,7 @@ def _settings(request: Request, session: ReadSession, current: PageSession, new_
         lives=list(service.LIVES),
         keys=keys,
         names={each.row.id: each.row.person or _("Key") + f" …{each.row.id[-8:]}" for each in keys},
-        sessions=BrowserSessionRepository(session).list_live(principal.owner_id),
+        sessions=context.browser_sessions(session).list_live(principal.owner_id),
         session_id=current.session_id,
         new_key=new_key,
     )
@@ -93,9 +94,9 @@ def revoke_key(key_id: str, current: CurrentSession, principal: PageAdmin, sessi
 
 
 @router.post("/settings/sessions/{session_id}/end")
-def end_session(session_id: str, principal: PageReader, session: WriteSession) -> Response:
+def end_session(session_id: str, context: ContextDependency, principal: PageReader, session: WriteSession) -> Response:
     """End a session of the same key or person; an administrator ends any of the owner's."""
-    service.end_session(session, principal, session_id)
+    service.end_session(context.browser_sessions(session), principal, session_id)
     return _back()
 
 

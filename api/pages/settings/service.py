@@ -84,9 +84,8 @@ def revoke_key(session: Session, principal: Principal, key_id: str) -> None:
     keys.revoke(row.id)
 
 
-def end_session(session: Session, principal: Principal, session_id: str) -> None:
+def end_session(sessions: BrowserSessionRepository, principal: Principal, session_id: str) -> None:
     """End a session that the caller's key or person opened, or any of the owner's for an administrator."""
-    sessions = BrowserSessionRepository(session)
     opened = {row.id: row.key_id for row in sessions.list_live(principal.owner_id)}
     if "admin" not in principal.scopes and opened.get(session_id, principal.key_id) != principal.key_id:
         raise ForbiddenError("what you logged in with lacks the scope 'admin'")

@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, not_, or_, select, update
 from sqlalchemy.orm import Session
 
 from autoprog.errors import NotFoundError
 from autoprog.storage.database import database_now, is_id, new_id
+from autoprog.storage.repositories.keys import KeyRepository
 from autoprog.storage.tables import ApiKeyRow, BrowserSessionRow
 
 IDLE = timedelta(hours=12)
@@ -30,10 +31,13 @@ class BrowserSessionRepository:
     ----------
     session : Session
         The transaction.
+    keys : KeyRepository
+        Keys in the same transaction; they tell which have ended.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, keys: KeyRepository) -> None:
         self._session = session
+        self._keys = keys
 
     def open(self, key: ApiKeyRow, life: timedelta = LIFE) -> tuple[BrowserSessionRow, str]:
         """Open a session for a live key; return its row and the cookie's token, which cannot be read again."""
@@ -57,10 +61,10 @@ class BrowserSessionRepository:
         query = (
             select(BrowserSessionRow, ApiKeyRow)
             .join(ApiKeyRow, ApiKeyRow.id == BrowserSessionRow.key_id)
-            .where(BrowserSessionRow.token_sha256 == _digest(token), self._is_live())
+            .where(BrowserSessionRow.token_sha256 == _digest(token), self._lasts())
         )
         found = self._session.execute(query).one_or_none()
-        return None if found is None else (found[0], found[1])
+        return None if found is None or not self._keys.is_live(found[1]) else (found[0], found[1])
 
     def needs_note(self, row: BrowserSessionRow) -> bool:
         """Check whether the last recorded use is some minutes ago."""
@@ -76,12 +80,10 @@ class BrowserSessionRepository:
 
     def list_live(self, owner_id: str) -> Sequence[BrowserSessionRow]:
         """List an owner's sessions that have not ended, the last used first."""
-        query = (
-            select(BrowserSessionRow)
-            .join(ApiKeyRow, ApiKeyRow.id == BrowserSessionRow.key_id)
-            .where(BrowserSessionRow.owner_id == owner_id, self._is_live())
-        )
-        return self._session.scalars(query.order_by(BrowserSessionRow.used_at.desc(), BrowserSessionRow.id)).all()
+        query = select(BrowserSessionRow).where(BrowserSessionRow.owner_id == owner_id, self._lasts())
+        rows = self._session.scalars(query.order_by(BrowserSessionRow.used_at.desc(), BrowserSessionRow.id)).all()
+        live = self._keys.live({row.key_id for row in rows})
+        return [row for row in rows if row.key_id in live]
 
     def end(self, owner_id: str, session_id: str) -> None:
         """Delete a session of an owner. Raises NotFoundError."""
@@ -97,25 +99,18 @@ class BrowserSessionRepository:
 
     def delete_ended(self) -> None:
         """Delete the sessions that have ended by themselves or with their key."""
-        live = (
-            select(BrowserSessionRow.id)
-            .join(ApiKeyRow, ApiKeyRow.id == BrowserSessionRow.key_id)
-            .where(self._is_live())
-        )
+        key_ids = set(self._session.scalars(select(BrowserSessionRow.key_id).distinct()))
+        with_ended_key = BrowserSessionRow.key_id.in_(key_ids - self._keys.live(key_ids))
         self._session.execute(
             delete(BrowserSessionRow)
-            .where(BrowserSessionRow.id.not_in(live))
+            .where(or_(with_ended_key, not_(self._lasts())))
             .execution_options(synchronize_session=False)
         )
 
-    def _is_live(self) -> ColumnElement[bool]:
+    def _lasts(self) -> ColumnElement[bool]:
+        """Whether a session has not ended by itself."""
         now = database_now(self._session)
-        return and_(
-            BrowserSessionRow.expires_at > now,
-            BrowserSessionRow.used_at > now - IDLE,
-            ApiKeyRow.revoked_at.is_(None),
-            or_(ApiKeyRow.expires_at.is_(None), ApiKeyRow.expires_at > now),
-        )
+        return and_(BrowserSessionRow.expires_at > now, BrowserSessionRow.used_at > now - IDLE)
 
 
 def _digest(token: str) -> str:

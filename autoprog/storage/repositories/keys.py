@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from hmac import compare_digest
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import and_, select, update
 from sqlalchemy.orm import Session
 
 from autoprog.errors import NotFoundError
@@ -94,7 +94,9 @@ class KeyRepository:
         return row, f"{_PREFIX}_{row.id}_{secret}"
 
     def rotate(self, key_id: str, overlap: timedelta) -> tuple[ApiKeyRow, str]:
-        """Create a key with the same owner, scopes and life as another, which expires later.
+        """Create a key with the same owner, scopes and life as another, which ends after an overlap.
+
+        A key may be rotated again during its overlap, as when the text of its successor was lost.
 
         Parameters
         ----------
@@ -111,17 +113,22 @@ class KeyRepository:
         Raises
         ------
         NotFoundError
-            If there is no such key, or it has ended.
+            If there is no such key, or it has ended, or it is a person.
         """
         row = self._get(key_id)
-        if not self._is_live(row):
+        if row.subject_sha256 is not None:
+            msg = "this is a person, who has no key here: her identity provider lets her in"
+            raise NotFoundError(msg)
+        if not self.is_live(row):
             msg = "the key has ended"
             raise NotFoundError(msg)
-        owner = self._session.get_one(OwnerRow, row.owner_id)
-        life = None if row.expires_at is None else row.expires_at - row.created_at
+        owner, life = self._session.get_one(OwnerRow, row.owner_id), self._life(row)
         ends_at = database_now(self._session) + overlap
         row.expires_at = ends_at if row.expires_at is None else min(row.expires_at, ends_at)
-        return self.create(owner.name, row.scopes, life=life, made_by=row.made_by)
+        new, text = self.create(owner.name, row.scopes, life=life, made_by=row.made_by)
+        new.replaces = row.id
+        self._session.flush()
+        return new, text
 
     def authenticate(self, text: str) -> ApiKeyRow | None:
         """Find the key that a client has sent; None if it is unknown or has ended."""
@@ -129,7 +136,7 @@ class KeyRepository:
         key_id, _, secret = rest.partition("_")
         row = self._session.get(ApiKeyRow, key_id) if prefix == _PREFIX and is_id(key_id) else None
         # A plain digest suffices: the secret is 256 random bits, not a password that could be guessed.
-        if row is None or not compare_digest(row.secret_sha256, _digest(secret)) or not self._is_live(row):
+        if row is None or not compare_digest(row.secret_sha256, _digest(secret)) or not self.is_live(row):
             return None
         return row
 
@@ -187,13 +194,27 @@ class KeyRepository:
             update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(used_at=database_now(self._session))
         )
 
+    def is_live(self, row: ApiKeyRow, now: datetime | None = None) -> bool:
+        """Check that a key has not ended at a time, or now: not revoked, not expired, and its maker still logs in."""
+        if row.revoked_at is not None:
+            return False
+        if row.expires_at is None and row.made_by is None:  # the time need not be asked for
+            return True
+        now = now or database_now(self._session)
+        if row.expires_at is not None and row.expires_at <= now:
+            return False
+        if row.made_by is None:
+            return True
+        maker = self._session.get_one(ApiKeyRow, row.made_by)
+        return now - (maker.used_at or maker.created_at) < self._vouched
+
     def live(self, key_ids: Collection[str]) -> set[str]:
         """Select the keys that have not ended."""
         if not key_ids:
             return set()
         rows = self._session.scalars(select(ApiKeyRow).where(ApiKeyRow.id.in_(key_ids))).all()
         now = database_now(self._session)
-        return {row.id for row in rows if self._is_live(row, now)}
+        return {row.id for row in rows if self.is_live(row, now)}
 
     def scopes(self, row: ApiKeyRow) -> frozenset[str]:
         """Scopes that a key has now: of those that it was made with, what its maker may still do."""
@@ -207,10 +228,7 @@ class KeyRepository:
     def exists(self) -> bool:
         """Check whether any key has not ended."""
         now = database_now(self._session)
-        lasts = or_(ApiKeyRow.expires_at.is_(None), ApiKeyRow.expires_at > now)
-        return (
-            self._session.scalar(select(ApiKeyRow.id).where(ApiKeyRow.revoked_at.is_(None), lasts).limit(1)) is not None
-        )
+        return any(self.is_live(row, now) for row in self._session.scalars(select(ApiKeyRow)))
 
     def all(self, owner_name: str | None = None) -> Sequence[tuple[str, ApiKeyRow]]:
         """List the keys of an owner, or of all, with the owner's name: by owner, oldest first."""
@@ -246,25 +264,20 @@ class KeyRepository:
             raise NotFoundError(msg)
         return row
 
+    def _life(self, row: ApiKeyRow) -> timedelta | None:
+        """The time for which a key was made; one that was rotated ends earlier, but the key in its place has it."""
+        first = select(ApiKeyRow).where(ApiKeyRow.replaces == row.id).order_by(ApiKeyRow.id).limit(1)
+        successor = self._session.scalars(first).one_or_none()
+        if successor is not None:
+            return self._life(successor)
+        return None if row.expires_at is None else row.expires_at - row.created_at
+
     def _lock_person(self, person_id: str) -> None:
         """Keep a person from being blocked until the transaction ends. Raises NotFoundError if she is."""
         query = select(ApiKeyRow.revoked_at).where(ApiKeyRow.id == person_id).with_for_update()
         if self._session.execute(query).one().revoked_at is not None:
             msg = "the person who makes this key is blocked"
             raise NotFoundError(msg)
-
-    def _is_live(self, row: ApiKeyRow, now: datetime | None = None) -> bool:
-        if row.revoked_at is not None:
-            return False
-        if row.expires_at is None and row.made_by is None:  # the time need not be asked for
-            return True
-        now = now or database_now(self._session)
-        if row.expires_at is not None and row.expires_at <= now:
-            return False
-        if row.made_by is None:
-            return True
-        maker = self._session.get_one(ApiKeyRow, row.made_by)
-        return now - (maker.used_at or maker.created_at) < self._vouched
 
 
 def _digest(secret: str) -> str:

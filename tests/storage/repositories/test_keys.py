@@ -86,6 +86,32 @@ def test_keys_that_a_person_has_made_end_when_she_is_blocked(database: Database)
         assert keys.authenticate(of_ada) is None
 
 
+def test_a_person_is_not_rotated(database: Database) -> None:
+    with database.session() as session:
+        keys = KeyRepository(session)
+        ada = keys.record_person("1" * 64, "ada", "a", ["admin"])
+        with pytest.raises(NotFoundError, match="person"):
+            keys.rotate(ada.id, timedelta(hours=1))
+        assert keys.live({row.id for _, row in keys.all()}) == {ada.id}
+        assert ada.expires_at is None
+
+
+@pytest.mark.parametrize("life", [timedelta(days=30), None])
+def test_a_key_that_is_rotated_again_leaves_another_of_its_whole_life(
+    database: Database, life: timedelta | None
+) -> None:
+    with database.session() as session:
+        keys = KeyRepository(session)
+        old, _ = keys.create("a", ["read"], life=life)
+        lost, _ = keys.rotate(old.id, timedelta(hours=1))
+        keys.rotate(lost.id, timedelta(minutes=1))
+        ends_at = old.expires_at
+        new, text = keys.rotate(old.id, timedelta(hours=2))
+        assert keys.authenticate(text) is not None
+        assert (new.expires_at and new.expires_at - new.created_at) == life
+        assert old.expires_at == ends_at
+
+
 def test_keys_end_when_their_maker_no_longer_logs_in(database: Database) -> None:
     with database.session() as session:
         keys = KeyRepository(session)
