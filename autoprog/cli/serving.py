@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,8 @@ from autoprog.logs import log_to_stderr
 
 if TYPE_CHECKING:
     import uvicorn
+
+_LOOK_S = 0.02
 
 
 @app.command()
@@ -62,7 +65,7 @@ def serve(
     with closing(Service(settings)) as service:
         prepare_database(lambda: service.database, settings)
         with service.database.session(read_only=True) as session:
-            keys = KeyRepository(session)
+            keys = KeyRepository(session, timedelta(days=settings.person_keys_days))
             signs_on = settings.single_sign_on is not None
             local = _is_loopback(host) and not settings.require_keys and not signs_on and not keys.were_made()
             if not local and not signs_on and not keys.exists():
@@ -99,10 +102,15 @@ def serve(
 
 @contextmanager
 def _served(server: uvicorn.Server) -> Iterator[None]:
-    """Run another server in this process while the block runs."""
+    """Run another server in this process while the block runs; fail if it cannot serve."""
     thread = threading.Thread(target=server.run, name="operations")
     thread.start()
     try:
+        while not server.started:
+            thread.join(_LOOK_S)
+            if not thread.is_alive():  # uvicorn has logged why
+                place = f"{server.config.host}:{server.config.port}"
+                fail(f"/metrics and /docs cannot be served on {place}: is the port in use?")
         yield
     finally:
         server.should_exit = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import uvicorn
+from fastapi import FastAPI
 from sqlalchemy import make_url
 
 from api.space.service import space_document
+from autoprog.cli.serving import _served
 from autoprog.settings import read_settings
 from autoprog.space import Space, calibration
 from autoprog.space.prediction import BEYOND_TABLE_1
@@ -318,6 +322,26 @@ def test_a_key_ends_by_itself_and_is_rotated_with_an_overlap(autoprog: CommandLi
         "Ward 7", "Ward 8", "Ward 8", "Ward 9", "Ward 9", "Ward 9"
     ]  # fmt: skip
     assert autoprog("keys", "rotate", over.split("_")[1], *where).code == 2
+
+
+def test_a_person_is_not_rotated(autoprog: CommandLine, database: Database) -> None:
+    with database.session() as session:
+        ada = KeyRepository(session).record_person("1" * 64, "ada", "Ward 7", ["admin"])
+    answer = autoprog("keys", "rotate", ada.id, "--database", database.url)
+    assert (answer.code, answer.out) == (2, "")
+    assert "this is a person" in answer.err
+
+
+# uvicorn ends its thread by SystemExit.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_address_for_operators_that_is_in_use_ends_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        server = uvicorn.Server(uvicorn.Config(FastAPI(), host="127.0.0.1", port=port, log_config=None))
+        with pytest.raises(SystemExit) as ended, _served(server):
+            raise AssertionError("it serves on a port that another one has")
+    assert ended.value.code == 2
+    assert f"127.0.0.1:{port}" in capsys.readouterr().err
 
 
 def test_commands_are_in_the_audit_trail_which_can_be_verified_and_exported(
