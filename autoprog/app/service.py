@@ -25,6 +25,7 @@ from autoprog.storage.erasure import erase_expired
 from autoprog.storage.files import Files, tighten
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.repositories import BrowserSessionRepository, KeyRepository
+from autoprog.storage.repositories.idempotency import delete_old_answers
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import sweep
 from autoprog.work import poll
@@ -116,6 +117,7 @@ class Service:
         for step in (
             self._erase_expired,
             self._delete_ended_sessions,
+            self._delete_old_answers,
             self._remove_abandoned_files,
         ):
             try:
@@ -132,6 +134,10 @@ class Service:
         with self.database.session() as session:
             keys = KeyRepository(session, timedelta(days=self.settings.person_keys_days))
             BrowserSessionRepository(session, keys).delete_ended()
+
+    def _delete_old_answers(self) -> None:
+        with self.database.session() as session:
+            delete_old_answers(session)
 
     def _remove_abandoned_files(self) -> None:
         sweep(self.database, self.files)

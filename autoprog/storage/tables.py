@@ -438,6 +438,7 @@ class IdempotencyKeyRow(Base):
     """The first answer to a POST with an `Idempotency-Key`; `status` is None while the request is running."""
 
     __tablename__ = "idempotency_key"
+    __table_args__ = (Index(None, "owner_id", "subject_id"),)
 
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), primary_key=True)
     route: Mapped[str] = mapped_column(String(MAX_ROUTE), primary_key=True)

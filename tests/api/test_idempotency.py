@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 import api.cohorts.service
 import api.idempotency
-from autoprog.errors import ArtifactError
+from autoprog.errors import ArtifactError, StoreUnavailableError
 from autoprog.storage.database import Database
-from autoprog.storage.repositories import idempotency
+from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer, idempotency
 from autoprog.storage.tables import IdempotencyKeyRow
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import MODELS, make_model
@@ -145,6 +148,32 @@ def test_a_failure_of_the_server_is_not_kept(
     response = client.post("/v1/cohorts", files=multipart(), headers=KEY)
     assert response.status_code == 201
     assert "idempotency-replayed" not in response.headers
+
+
+def test_work_whose_commit_was_not_acknowledged_is_not_done_again(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish, session = IdempotencyRepository.finish, Database.session
+    finished: list[Session] = []
+
+    def note(record: IdempotencyRepository, stored: StoredAnswer) -> None:
+        finish(record, stored)
+        finished.append(record._session)
+
+    @contextmanager
+    def break_off(database: Database, *, read_only: bool = False) -> Iterator[Session]:
+        with session(database, read_only=read_only) as opened:
+            yield opened
+        if opened in finished:
+            raise StoreUnavailableError("the connection broke off during the commit")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(IdempotencyRepository, "finish", note)
+        patch.setattr(Database, "session", break_off)
+        assert client.post("/v1/cohorts", files=multipart(), headers=KEY).status_code == 503
+    again = client.post("/v1/cohorts", files=multipart(), headers=KEY)
+    assert (again.status_code, again.headers["idempotency-replayed"]) == (201, "true")
+    assert [each["id"] for each in client.get("/v1/cohorts").json()["items"]] == [again.json()["id"]]
 
 
 def test_a_second_request_does_not_overtake_the_first(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

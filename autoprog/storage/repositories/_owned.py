@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, delete, exists, select
+from sqlalchemy import Column, ColumnElement, delete, select
 from sqlalchemy.orm import Session, undefer
 from sqlalchemy.orm.interfaces import ORMOption
 
@@ -15,6 +16,8 @@ from autoprog.storage.database import database_now, is_id, new_id
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, Row, page_by_creation
 from autoprog.storage.tables import IdempotencyKeyRow, OwnedRow
 from autoprog.storage.test_selection_tables import StatefulRow
+
+_IDS_AT_ONCE = 1000  # both databases bound the parameters of a statement
 
 
 def get_owned(
@@ -99,11 +102,32 @@ def _not_found(table: type[Row]) -> NotFoundError:
 
 def erase(session: Session, table: type[OwnedRow], condition: ColumnElement[bool]) -> None:
     """Delete the rows that meet a condition, all dependent rows, and every stored answer about any of them."""
+    ids = list(_list_gone(session, table, condition))
     owners = set(session.scalars(delete(table).where(condition).returning(table.owner_id)))
+    for start in range(0, len(ids), _IDS_AT_ONCE):
+        subjects = ids[start : start + _IDS_AT_ONCE]
+        about = (IdempotencyKeyRow.owner_id.in_(owners), IdempotencyKeyRow.subject_id.in_(subjects))
+        session.execute(delete(IdempotencyKeyRow).where(*about))
+
+
+def _list_gone(session: Session, table: type[OwnedRow], condition: ColumnElement[bool]) -> Iterator[str]:
+    """Lock the rows that meet a condition and their dependent rows; yield their identifiers."""
+    found = select(table.id).where(condition)
+    yield from session.scalars(found.with_for_update())
+    for part, whole_id in _find_parts(table):
+        yield from _list_gone(session, part, whole_id.in_(found))
+
+
+@cache
+def _find_parts(table: type[OwnedRow]) -> list[tuple[type[OwnedRow], Column[str]]]:
+    """Return the tables of resources that are deleted with a row of this one, with the column that refers to it."""
     resources = [mapper.class_ for mapper in OwnedRow.registry.mappers if issubclass(mapper.class_, OwnedRow)]
-    gone = [~exists().where(resource.id == IdempotencyKeyRow.subject_id) for resource in resources]
-    about = IdempotencyKeyRow.subject_id.is_not(None)
-    session.execute(delete(IdempotencyKeyRow).where(IdempotencyKeyRow.owner_id.in_(owners), about, *gone))
+    return [
+        (resource, key.parent)
+        for resource in resources
+        for key in resource.__table__.foreign_keys
+        if key.column.table is table.__table__ and key.ondelete == "CASCADE"
+    ]
 
 
 Stateful = TypeVar("Stateful", bound=StatefulRow)

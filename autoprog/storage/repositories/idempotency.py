@@ -87,7 +87,7 @@ class IdempotencyRepository:
             If the first request is still running.
         """
         now = database_now(self._session)
-        self._session.execute(delete(IdempotencyKeyRow).where(_expired(now)))
+        self._session.execute(delete(IdempotencyKeyRow).filter_by(**self._place).where(_expired(now)))
         lease_until = now + timedelta(seconds=LEASE_S)
         values = {**self._mine, "body_sha256": body_sha256, "created_at": now, "lease_until": lease_until}
         if insert_if_absent(self._session, IdempotencyKeyRow, values):
@@ -117,8 +117,16 @@ class IdempotencyRepository:
         self._session.flush()
 
     def forget(self) -> None:
-        """Allow the request to be repeated, as after an answer of 500 or above."""
-        self._session.execute(delete(IdempotencyKeyRow).filter_by(**self._mine))
+        """Allow the request to be repeated, as after an answer of 500 or above; a stored answer stays."""
+        # The connection may have broken off just after the work and its answer were committed.
+        unanswered = IdempotencyKeyRow.status.is_(None)
+        self._session.execute(delete(IdempotencyKeyRow).filter_by(**self._mine).where(unanswered))
+
+
+def delete_old_answers(session: Session) -> None:
+    """Delete the answers and unfinished requests of all owners that are older than 24 hours."""
+    is_old = IdempotencyKeyRow.created_at <= database_now(session) - _KEPT
+    session.execute(delete(IdempotencyKeyRow).where(is_old))
 
 
 def _expired(now: datetime) -> ColumnElement[bool]:

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, select
 
 from autoprog.errors import ConflictError, InvalidInputError
-from autoprog.storage.database import Database
-from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer
+from autoprog.storage.database import Database, database_now, new_id
+from autoprog.storage.repositories import CohortRepository, IdempotencyRepository, StoredAnswer
+from autoprog.storage.repositories.idempotency import delete_old_answers
 from autoprog.storage.tables import IdempotencyKeyRow
-from tests.storage.support import add_owner
+from autoprog.storage.test_selection_tables import FrontierRow
+from tests.storage.support import add_cohort, add_owner, add_search
 
 BODY, OTHER_BODY = "a" * 64, "b" * 64
 ROUTE = "POST /v1/cohorts"
@@ -78,6 +84,14 @@ def test_what_was_forgotten_may_be_asked_again(database: Database, owner_id: str
     assert begin(database, owner_id, OTHER_BODY) is None
 
 
+def test_an_answer_that_was_stored_is_not_forgotten(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    finish(database, owner_id)
+    with database.session() as session:
+        IdempotencyRepository(session, owner_id, ROUTE, "k", "first").forget()
+    assert begin(database, owner_id, attempt="second") == ANSWER
+
+
 def test_an_answer_is_kept_for_a_day(database: Database, owner_id: str) -> None:
     begin(database, owner_id)
     finish(database, owner_id)
@@ -132,5 +146,68 @@ def test_old_keys_are_cleared_away(database: Database, owner_id: str) -> None:
     finish(database, owner_id)
     age(database, timedelta(days=2))
     begin(database, owner_id, key="k2")
+    with database.session() as session:
+        delete_old_answers(session)
+        assert session.scalars(select(IdempotencyKeyRow.key)).all() == ["k2"]
+
+
+def finish_about(database: Database, owner_id: str, key: str, subject_id: str) -> None:
+    begin(database, owner_id, key=key)
+    with database.session() as session:
+        IdempotencyRepository(session, owner_id, ROUTE, key, "first").finish(replace(ANSWER, subject_id=subject_id))
+
+
+def test_answers_go_with_what_they_tell_of_and_with_its_parts(database: Database, owner_id: str) -> None:
+    with database.session() as session:
+        other_id = add_owner(session, "ward-4")
+        cohort, kept = (add_cohort(session, owner_id) for _ in range(2))
+        search = add_search(session, owner_id, cohort.id)
+        frontier = FrontierRow(
+            id=new_id(), owner_id=owner_id, search_id=search.id, document={}, created_at=database_now(session)
+        )
+        session.add(frontier)
+    for key, subject in (("cohort", cohort), ("search", search), ("frontier", frontier), ("kept", kept)):
+        finish_about(database, owner_id, key, subject.id)
+    finish_about(database, other_id, "refused", cohort.id)
+    with database.session() as session:
+        CohortRepository(session).delete(owner_id, cohort.id, models="keep")
     with database.session(read_only=True) as session:
-        assert session.scalar(select(func.count()).select_from(IdempotencyKeyRow)) == 1
+        assert set(session.scalars(select(IdempotencyKeyRow.key))) == {"kept", "refused"}
+
+
+@contextmanager
+def plans_of(database: Database) -> Iterator[list[str]]:
+    """How SQLite finds the rows for the statements of the block, a line a table."""
+    sent: list[tuple[str, Any]] = []
+
+    def note(*arguments: Any) -> None:
+        sent.append((arguments[2], arguments[3]))
+
+    plans: list[str] = []
+    event.listen(database._writer, "before_cursor_execute", note)
+    try:
+        yield plans
+    finally:
+        event.remove(database._writer, "before_cursor_execute", note)
+    with database._reader.connect() as connection:
+        for statement, parameters in sent:
+            if statement.startswith(("DELETE", "SELECT", "UPDATE")):
+                found = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+                plans += [row.detail for row in found]
+
+
+def test_no_answer_is_read_for_the_sake_of_another(database: Database, owner_id: str) -> None:
+    if database.url.startswith("postgresql"):
+        pytest.skip("PostgreSQL plans by how many rows there are")
+    with database.session() as session:
+        cohort = add_cohort(session, owner_id)
+    with plans_of(database) as plans:
+        begin(database, owner_id)
+        finish(database, owner_id)
+        begin(database, owner_id)
+        with database.session() as session:
+            delete_old_answers(session)
+            CohortRepository(session).delete(owner_id, cohort.id, models="keep")
+    of_answers = [plan for plan in plans if "idempotency_key" in plan]
+    assert len(of_answers) >= 6
+    assert [plan for plan in of_answers if not plan.startswith("SEARCH")] == []
