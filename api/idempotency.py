@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from api.auth import Caller, Principal, Writer
 from api.dependencies import ContextDependency, get_context
+from api.json_request import JsonRequest
 from api.problems import MEDIA_TYPE, build_problem
 from api.uploads import compute_digest
 from autoprog.errors import ConflictError, Fault, InvalidInputError, StoreUnavailableError
@@ -79,7 +80,7 @@ class IdempotentRequest:
     def _remember_failure(self, error: Exception) -> None:
         document = build_problem(error, self.path)
         # A request whose lease has ended has lost its record, or another request has taken it over. Where nothing can
-        # be written, the key is free again once the lease ends.
+        # be written, the key is free again once the lease ends; if the answer was written, it is repeated.
         with suppress(ConflictError, StoreUnavailableError), self.database.session() as session:
             if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR or document.status == HTTPStatus.TOO_MANY_REQUESTS:
                 self._record(session).forget()
@@ -129,7 +130,7 @@ def _once(
     idempotency_key: Annotated[str | None, Header(pattern=_KEY, description=_DESCRIPTION)] = None,
 ) -> IdempotentRequest:
     path = request.url.path
-    fingerprint = getattr(request.state, "fingerprint", _nothing_sent)
+    fingerprint = request.fingerprint if isinstance(request, JsonRequest) else _nothing_sent
     route = stored_route(request)
     return IdempotentRequest(context.database, principal.owner_id, route, path, idempotency_key, fingerprint)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
@@ -15,7 +13,8 @@ from fastapi.routing import APIRoute
 from api.auth import admit
 from api.error_handlers import input_error
 from api.idempotency import refuse, takes_key
-from api.uploads import compute_digest, load_json, require_json
+from api.json_request import JsonRequest
+from api.uploads import require_json
 from autoprog.errors import InvalidInputError
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -35,7 +34,7 @@ class JsonRoute(APIRoute):
 
         async def admit_and_read(request: Request) -> Response:
             principal = await admit(request, self.dependant)
-            sent = _JsonRequest(request.scope, request.receive)
+            sent = JsonRequest(request.scope, request.receive)
             if field.field_info.is_required() or await sent.body():
                 require_json(sent)
             answer = await _read_and_handle(sent, handle)
@@ -48,25 +47,7 @@ class JsonRoute(APIRoute):
         return admit_and_read
 
 
-class _JsonRequest(Request):
-    """A request whose JSON is parsed before FastAPI asks for it."""
-
-    _document: object = None
-
-    async def parse(self) -> None:
-        """Read the body; raises InvalidInputError if it is not JSON."""
-        if body := await self.body():
-            self.state.fingerprint = lambda: hashlib.sha256(body).hexdigest()
-            # NaN and infinities are taken here: the schemas refuse them in their places, with all other faults.
-            self._document = await run_in_threadpool(load_json, body, "", float)
-            self.state.fingerprint = partial(compute_digest, self._document)
-
-    async def json(self) -> Any:  # noqa: ANN401 - as it came out of JSON
-        """Return the parsed body."""
-        return self._document
-
-
-async def _read_and_handle(sent: _JsonRequest, handle: Handler) -> Response | InvalidInputError:
+async def _read_and_handle(sent: JsonRequest, handle: Handler) -> Response | InvalidInputError:
     """Return the response, or the body's faults if nothing else is wrong with the request."""
     try:
         await sent.parse()

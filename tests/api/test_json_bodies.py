@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from api import json_route
+from api import json_request
 from api.uploads import load_json
 from autoprog.cohort.messages import HALF_A_PAIR
 from autoprog.errors import InvalidInputError
@@ -70,7 +70,7 @@ def test_a_body_is_not_parsed_where_requests_are_accepted(client: TestClient, mo
             asyncio.get_running_loop()
         return load_json(*arguments)
 
-    monkeypatch.setattr(json_route, "load_json", parse)
+    monkeypatch.setattr(json_request, "load_json", parse)
     assert client.post("/v1/models/x/predictions", json={"patients": [{}]}).status_code == 404
 
 
