@@ -28,6 +28,24 @@ def parts_mb(upload_mb: int) -> int:
     return min(upload_mb, _PARTS_MIB)
 
 
+def is_multipart(headers: Headers) -> bool:
+    """Check whether a body is a form of several parts."""
+    return headers.get("content-type", "").lower().startswith("multipart/form-data")
+
+
+def get_limit_mb(headers: Headers, upload_mb: int) -> int:
+    """Return how many MiB a body may have."""
+    return upload_mb + parts_mb(upload_mb) if is_multipart(headers) else min(upload_mb, _JSON_MIB)
+
+
+def expected_bytes(headers: Headers, upload_mb: int) -> int:
+    """Return the length of a body as it is declared, or else its limit; 0 without a body."""
+    length = headers.get("content-length", "")
+    if length.isdecimal():
+        return int(length)
+    return get_limit_mb(headers, upload_mb) * _MIB if "transfer-encoding" in headers else 0
+
+
 class BodyLimit:
     """Middleware that refuses a body above its limit: by its declared length, or else while it is read."""
 
@@ -42,14 +60,12 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        multipart = headers.get("content-type", "").lower().startswith("multipart/form-data")
-        limit_mb = self.upload_mb + parts_mb(self.upload_mb) if multipart else min(self.upload_mb, _JSON_MIB)
+        limit_mb = get_limit_mb(headers, self.upload_mb)
         limit = limit_mb * _MIB
         detail = f"the body exceeds {limit_mb} MiB; it was read no further"
         # The rest of the body is still being sent: the connection cannot serve another request.
         close = {"Connection": "close"}
-        length = headers.get("content-length", "")
-        if length.isdecimal() and int(length) > limit:
+        if expected_bytes(headers, self.upload_mb) > limit:
             response = self.respond(Request(scope), problem("too-large", detail, instance=scope["path"]), close)
             await response(scope, receive, send)
             return

@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from api.audit_trail import AuditTrail
+from api.bodies import Bodies
 from api.dependencies import Context
 from api.diagnosis.loading import diagnosis_loader, tree_loader
 from api.places import Places
@@ -54,6 +55,7 @@ def build_context(
         live_problems=LiveProblems(),
         followers=Followers(database, partial(KeyRepository, vouched=timedelta(days=settings.person_keys_days))),
         turns=Turns(),
+        bodies=Bodies(settings.upload_mb),
         # The rest of the connections is for requests that open a session themselves.
         authenticating=Places(database.readers // 4, _PATIENCE_S),
         reading=Places(database.readers // 2, _READERS_PATIENCE_S),

@@ -13,6 +13,7 @@ from fastapi.concurrency import contextmanager_in_threadpool
 from sqlalchemy.orm import Session
 
 from api.audit_trail import AuditTrail
+from api.bodies import Bodies
 from api.places import Places
 from api.rate import Rate
 from api.turns import Turns
@@ -50,6 +51,7 @@ class Context:
     live_problems: LiveProblems
     followers: Followers
     turns: Turns
+    bodies: Bodies
     # Of requests that authenticate, and of those that have a session to read or to write.
     authenticating: Places
     reading: Places

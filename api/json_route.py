@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
 from api.auth import admit
+from api.dependencies import get_context
 from api.error_handlers import input_error
 from api.idempotency import refuse, takes_key
 from api.json_request import JsonRequest
@@ -35,14 +36,15 @@ class JsonRoute(APIRoute):
         async def admit_and_read(request: Request) -> Response:
             principal = await admit(request, self.dependant)
             sent = JsonRequest(request.scope, request.receive)
-            if field.field_info.is_required() or await sent.body():
-                require_json(sent)
-            answer = await _read_and_handle(sent, handle)
-            if isinstance(answer, Response):
-                return answer
-            if not is_once:
-                raise answer
-            return await run_in_threadpool(refuse, sent, principal, answer)
+            with get_context(request).bodies.hold(request, principal.owner_id):
+                if field.field_info.is_required() or await sent.body():
+                    require_json(sent)
+                answer = await _read_and_handle(sent, handle)
+                if isinstance(answer, Response):
+                    return answer
+                if not is_once:
+                    raise answer
+                return await run_in_threadpool(refuse, sent, principal, answer)
 
         return admit_and_read
 

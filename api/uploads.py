@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from fastapi import Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
@@ -39,7 +38,7 @@ class Upload:
     """The content of a body."""
 
     parts: Mapping[str, bytes]  # JSON text by name
-    file: bytes | None = None  # the part `file`
+    file: BinaryIO | None = None  # the part `file`; open, and read only when it is needed
     faults: tuple[Fault, ...] = ()  # of the parts as such, and of the request's headers
     json: bytes | None = None  # the whole body, if it is JSON without parts
 
@@ -50,10 +49,11 @@ class Upload:
         return self.parts[name]
 
     def content(self) -> bytes:
-        """Return the file; raises InvalidInputError if it is missing."""
+        """Read the file; raises InvalidInputError if it is missing."""
         if self.file is None:
             raise InvalidInputError([Fault(f"/{_FILE}", "missing; send it as a file part, with a file name")])
-        return self.file
+        self.file.seek(0)
+        return self.file.read()
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of everything that was sent; for JSON it does not depend on the spelling."""
@@ -62,9 +62,17 @@ class Upload:
                 return compute_digest(load_json(self.json, ""))
             except InvalidInputError:
                 return hashlib.sha256(self.json).hexdigest()
-        content = None if self.file is None else hashlib.sha256(self.file).hexdigest()
+        content = None if self.file is None else _digest_file(self.file)
         texts = {name: text.decode("latin-1") for name, text in self.parts.items()}
         return hashlib.sha256(json.dumps([content, texts], sort_keys=True).encode()).hexdigest()
+
+
+def _digest_file(file: BinaryIO) -> str:
+    file.seek(0)
+    digest = hashlib.sha256()
+    while piece := file.read(_MIB):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def compute_digest(document: object) -> str:
@@ -86,17 +94,28 @@ def require_json(request: Request) -> None:
         raise UnsupportedMediaError("send application/json")
 
 
-async def receive_body(request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]) -> Upload:
-    """Read a body of JSON, or of several parts as `receive_upload` does; raises as that does."""
+@asynccontextmanager
+async def receive_body(
+    request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]
+) -> AsyncIterator[Upload]:
+    """Receive a body of JSON, or of several parts as `receive_upload` does; raises as that does."""
     if read_content_type(request) == "application/json":
-        return Upload({}, faults=tuple(faults), json=await request.body())
-    if read_content_type(request) == "multipart/form-data":
-        return await receive_upload(request, parts, upload_mb, faults)
-    raise UnsupportedMediaError(f"send application/json, or multipart/form-data with the parts {_listed(parts)}")
+        yield Upload({}, faults=tuple(faults), json=await request.body())
+    elif read_content_type(request) == "multipart/form-data":
+        async with receive_upload(request, parts, upload_mb, faults) as upload:
+            yield upload
+    else:
+        raise UnsupportedMediaError(f"send application/json, or multipart/form-data with the parts {_listed(parts)}")
 
 
-async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]) -> Upload:
-    """Read a multipart body with the named JSON parts; raises UnsupportedMediaError and TooLargeError."""
+@asynccontextmanager
+async def receive_upload(
+    request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]
+) -> AsyncIterator[Upload]:
+    """Receive a multipart body with the named JSON parts, whose file stays open while the block runs.
+
+    Raises UnsupportedMediaError and TooLargeError.
+    """
     if read_content_type(request) != "multipart/form-data":
         raise UnsupportedMediaError(f"send multipart/form-data with the parts {_listed(parts)}")
     most, most_mb = len(parts) + 1, parts_mb(upload_mb)
@@ -106,11 +125,11 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int,
         file = form.get(_FILE)
         if isinstance(file, UploadFile) and (file.size or 0) > upload_mb * _MIB:
             raise TooLargeError(f"the file exceeds {upload_mb} MiB")
-        content = await run_in_threadpool(_read, file.file) if isinstance(file, UploadFile) else None
         texts = {name: await _text_of(form[name]) for name in parts if name in form}
         if large := [name for name, text in texts.items() if len(text) > most_mb * _MIB]:
             raise TooLargeError(f"the part {large[0]} exceeds {most_mb} MiB")
-        return Upload(texts, content, (*faults, *_unexpected(form, (_FILE, *parts))))
+        content = file.file if isinstance(file, UploadFile) else None
+        yield Upload(texts, content, (*faults, *_unexpected(form, (_FILE, *parts))))
 
 
 @asynccontextmanager
@@ -128,11 +147,6 @@ async def _parsed_form(request: Request, most: int, largest: int) -> AsyncIterat
 
 def _listed(parts: Sequence[str]) -> str:
     return ", ".join((_FILE, *parts))
-
-
-def _read(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read()
 
 
 async def _text_of(part: UploadFile | str) -> bytes:

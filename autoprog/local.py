@@ -6,6 +6,7 @@ planned and results shown in the same way. A stopped search continues where it w
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import time
@@ -63,7 +64,7 @@ def search_locally(
     try:
         service.database.migrate()
         context = build_context(settings, service.database, service.files, local_owner=True)
-        upload = Upload({"spec": spec, "search": search_settings}, file.read_bytes())
+        upload = Upload({"spec": spec, "search": search_settings}, io.BytesIO(file.read_bytes()))
         search_id = _started(context, upload, settings.data_dir / _STARTED, began, console)
         search = _search(context, search_id)
         if search.finished_at is None:

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 
 MODULES: Sequence[str] = (
     "api/auth.py",
+    "api/bodies.py",
     "api/body_limit.py",
     "api/catalogues/choice.py",
     "api/catalogues/service.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -26,8 +27,12 @@ router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(40
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": multipart_body({"spec": CohortSpec})}}
 
 
-async def _upload(request: Request, context: ContextDependency, once: CollectingOnceDependency) -> Upload:
-    return await receive_upload(request, ("spec",), context.settings.upload_mb, once.faults)
+async def _upload(
+    request: Request, context: ContextDependency, once: CollectingOnceDependency
+) -> AsyncIterator[Upload]:
+    with context.bodies.hold(request, once.owner_id):
+        async with receive_upload(request, ("spec",), context.settings.upload_mb, once.faults) as upload:
+            yield upload
 
 
 @router.post(
@@ -40,7 +45,7 @@ async def _upload(request: Request, context: ContextDependency, once: Collecting
     openapi_extra=_BODY,
 )
 def create_cohort(
-    upload: Annotated[Upload, Depends(_upload)],
+    upload: Annotated[Upload, Depends(_upload, scope="function")],
     context: ContextDependency,
     principal: Writer,
     _turn: Turn,

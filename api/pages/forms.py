@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from fastapi import Depends, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from api.body_limit import parts_mb
@@ -24,8 +24,15 @@ class SentForm:
     """A form as it was sent."""
 
     fields: Mapping[str, list[str]] = field(default_factory=dict)
-    file: bytes | None = None
+    upload: BinaryIO | None = None  # the file; open, and read only when it is needed
     file_name: str = ""
+
+    def read_file(self) -> bytes | None:
+        """Read the file; None if there is none."""
+        if self.upload is None:
+            return None
+        self.upload.seek(0)
+        return self.upload.read()
 
     def get(self, name: str, default: str = "") -> str:
         """Return the first value of a field, without blanks around it."""
@@ -37,28 +44,33 @@ class SentForm:
         return self.fields.get(name, [])
 
 
-async def receive_form(request: Request, upload_mb: int) -> SentForm:
-    """Read a form with at most one file, `file`; raises UnsupportedMediaError and TooLargeError."""
+@asynccontextmanager
+async def receive_form(request: Request, upload_mb: int) -> AsyncIterator[SentForm]:
+    """Receive a form with at most one file, `file`, which stays open while the block runs.
+
+    Raises UnsupportedMediaError and TooLargeError.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in {"multipart/form-data", "application/x-www-form-urlencoded"}:
         raise UnsupportedMediaError("send a form")
     whole = (upload_mb + parts_mb(upload_mb)) * _MIB
     async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=whole) as form:
         fields: dict[str, list[str]] = {}
-        content, file_name = None, ""
+        upload, file_name = None, ""
         for name, value in form.multi_items():
             if not isinstance(value, UploadFile):
                 fields.setdefault(name, []).append(value)
             elif name == "file" and value.filename:
                 if (value.size or 0) > upload_mb * _MIB:
                     raise TooLargeError(f"the file exceeds {upload_mb} MiB")
-                content, file_name = await run_in_threadpool(value.file.read), value.filename
-        return SentForm(fields, content, file_name)
+                upload, file_name = value.file, value.filename
+        yield SentForm(fields, upload, file_name)
 
 
-async def _receive(request: Request, context: ContextDependency, _session: CurrentSession) -> SentForm:
-    return await receive_form(request, context.settings.upload_mb)
+async def _receive(request: Request, context: ContextDependency, _session: CurrentSession) -> AsyncIterator[SentForm]:
+    async with receive_form(request, context.settings.upload_mb) as form:
+        yield form
 
 
-Sent = Annotated[SentForm, Depends(_receive)]
+Sent = Annotated[SentForm, Depends(_receive, scope="function")]
 """The form of a request; a route names it after the scope that it needs, which is then checked first."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from hmac import compare_digest
 from http import HTTPStatus
@@ -50,24 +51,33 @@ def csrf_token(request: Request) -> str | None:
     return None if found is None else found.csrf_token
 
 
-async def check_request(request: Request, context: ContextDependency) -> None:
-    """Find the session of a request; refuse a change that a page of another origin, or one without token, asks for."""
-    if request.url.path.startswith("/static/"):
-        return
+async def check_request(request: Request, context: ContextDependency) -> AsyncIterator[None]:
+    """Find the session of a request; refuse a change that a page of another origin, or one without token, asks for.
+
+    The body of a request with a session counts among those under way.
+    """
+    session = None if request.url.path.startswith("/static/") else await _admit(request, context)
+    with nullcontext() if session is None else context.bodies.hold(request, session.principal.owner_id):
+        if session is not None and session.csrf_token is not None and request.method not in _SAFE:
+            sent = await _sent_token(request, context)
+            if not compare_digest(sent.encode(), session.csrf_token.encode()):
+                raise ForbiddenError("the form is not of this session: load its page again")
+        yield
+
+
+async def _admit(request: Request, context: Context) -> PageSession | None:
+    """Find the session of a request and note its use; None without one."""
     if request.method not in _SAFE:
         _check_origin(request, context)
     async with context.authenticating.take():
         session, due = await run_in_threadpool(_find_session, request, context)
     if session is None:
-        return
+        return None
     for note in due:
         await run_in_threadpool(note)
     request.state.page_session = session
     request.state.principal = session.principal  # for the audit trail, and for dependencies of the REST API
-    if request.method not in _SAFE and session.csrf_token is not None:
-        sent = await _sent_token(request, context)
-        if not compare_digest(sent.encode(), session.csrf_token.encode()):
-            raise ForbiddenError("the form is not of this session: load its page again")
+    return session
 
 
 def _check_origin(request: Request, context: Context) -> None:

@@ -55,8 +55,10 @@ _MULTIPART = multipart_body({"spec": CohortSpec}, {"search": SearchSettings})
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": json_body(reference(SearchRequest)) | _MULTIPART}}
 
 
-async def _body(request: Request, context: ContextDependency, once: CollectingOnceDependency) -> Upload:
-    return await receive_body(request, ("spec", "search"), context.settings.upload_mb, once.faults)
+async def _body(request: Request, context: ContextDependency, once: CollectingOnceDependency) -> AsyncIterator[Upload]:
+    with context.bodies.hold(request, once.owner_id):
+        async with receive_body(request, ("spec", "search"), context.settings.upload_mb, once.faults) as upload:
+            yield upload
 
 
 @router.post(
@@ -69,7 +71,7 @@ async def _body(request: Request, context: ContextDependency, once: CollectingOn
     openapi_extra=_BODY,
 )
 def start_search(
-    body: Annotated[Upload, Depends(_body)],
+    body: Annotated[Upload, Depends(_body, scope="function")],
     context: ContextDependency,
     principal: Writer,
     _turn: Turn,

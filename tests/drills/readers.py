@@ -11,7 +11,7 @@ import functools
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -133,7 +133,7 @@ def _read_stored(data: bytes) -> None:
 
 
 def _read_matrix(spec: bytes, content: bytes) -> None:
-    refused(lambda: model_of_upload(Upload({"spec": spec}, content), _DECOMPRESSED_MB))
+    refused(lambda: model_of_upload(Upload({"spec": spec}, io.BytesIO(content)), _DECOMPRESSED_MB))
 
 
 def read_csv(data: bytes) -> None:
@@ -249,8 +249,9 @@ def read_json(data: bytes) -> None:
 # Bodies of several parts
 
 
-async def _receive(request: Request) -> Upload:
-    return await receive_upload(request, ("spec", "options"), _UPLOAD_MB, ())
+async def _receive(request: Request) -> AsyncIterator[Upload]:
+    async with receive_upload(request, ("spec", "options"), _UPLOAD_MB, ()) as upload:
+        yield upload
 
 
 @functools.cache
@@ -261,7 +262,7 @@ def _app() -> tuple[FastAPI, asyncio.AbstractEventLoop]:
     app.add_middleware(BodyLimit, upload_mb=_UPLOAD_MB, respond=respond)
 
     @app.post("/")
-    def _read(upload: Annotated[Upload, Depends(_receive)]) -> dict[str, Any]:
+    def _read(upload: Annotated[Upload, Depends(_receive, scope="function")]) -> dict[str, Any]:
         if upload.faults:
             raise InvalidInputError(upload.faults)
         faults: list[Fault] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -41,8 +42,10 @@ _PICTURES: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _body(request: Request, context: ContextDependency, once: CollectingOnceDependency) -> Upload:
-    return await receive_body(request, ("spec",), context.settings.upload_mb, once.faults)
+async def _body(request: Request, context: ContextDependency, once: CollectingOnceDependency) -> AsyncIterator[Upload]:
+    with context.bodies.hold(request, once.owner_id):
+        async with receive_body(request, ("spec",), context.settings.upload_mb, once.faults) as upload:
+            yield upload
 
 
 @router.post(
@@ -55,7 +58,7 @@ async def _body(request: Request, context: ContextDependency, once: CollectingOn
     openapi_extra=_BODY,
 )
 def create_model(
-    body: Annotated[Upload, Depends(_body)],
+    body: Annotated[Upload, Depends(_body, scope="function")],
     context: ContextDependency,
     principal: Writer,
     _turn: Turn,

@@ -70,7 +70,7 @@ def create_model(
 ) -> Response:
     """Make a model of a table, or show everything that is wrong with it."""
     try:
-        upload = Upload({"spec": json.dumps(_spec(request, form)).encode()}, form.file)
+        upload = Upload({"spec": json.dumps(_spec(request, form)).encode()}, form.upload)
         with context.database.session() as session:
             model_id = service.create_model(context, session, principal.owner_id, upload).id
     except (InvalidInputError, TooLargeError, UnsupportedMediaError) as error:
@@ -98,7 +98,7 @@ def _spec(request: Request, form: SentForm) -> dict[str, Any]:
         raise InvalidInputError([Fault("/wrong", fault)])
     if rate:
         rates = {"false_positive_rate": rate, "false_negative_rate": rate}
-        spec["queries"] = [{"name": name, **rates} for name in _findings(form.file or b"")]
+        spec["queries"] = [{"name": name, **rates} for name in _findings(form.read_file() or b"")]
     return spec
 
 

@@ -90,7 +90,7 @@ def start(request: Request, context: ContextDependency, principal: PageWriter, f
         parts = {"spec": json.dumps(spec).encode(), "search": json.dumps(search).encode()}
         try:
             with context.database.session() as session:
-                row = start_search(context, session, principal.owner_id, Upload(parts, form.file))
+                row = start_search(context, session, principal.owner_id, Upload(parts, form.upload))
                 address = f"/searches/{row.id}"
         except InvalidInputError as error:
             place_faults(draft, error.faults, file)
@@ -120,13 +120,14 @@ def _go_to(request: Request, address: str) -> Response:
 def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescription, Draft]:
     """Read the columns of the file; raises InvalidInputError without one, and as `describe_file` does."""
     text = translate(request)
-    if form.file is None:
+    content = form.read_file()
+    if content is None:
         raise InvalidInputError([Fault("/file", text("Choose a file."))])
     na_values = [canonical_text(value) for value in form.all("na_value") if value.strip()]
     limits, sheet = read_limits(context), form.get("sheet") or None
-    file = describe_file(form.file, limits, na_values, sheet)
+    file = describe_file(content, limits, na_values, sheet)
     if sheet is not None and sheet not in file.sheets:  # it was chosen for another file
-        file = describe_file(form.file, limits, na_values)
+        file = describe_file(content, limits, na_values)
     name = PurePath(form.file_name.replace("\\", "/")).name.partition(".")[0] or "cohort"
     return file, make_draft(form, file, name[:200], typed_numbers(request))
 
@@ -134,7 +135,7 @@ def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescr
 def _look_at(context: Context, form: SentForm, spec: dict[str, Any], draft: Draft, file: FileDescription) -> list[str]:
     """Read the cohort as the draft has it, and return its warnings; faults go beside their fields."""
     try:
-        read: CohortReadResult = read_cohort(form.file or b"", parse_spec(spec), read_limits(context))
+        read: CohortReadResult = read_cohort(form.read_file() or b"", parse_spec(spec), read_limits(context))
     except InvalidInputError as error:
         place_faults(draft, error.faults, file)
         return []

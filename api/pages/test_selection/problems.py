@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 from typing import Annotated
 
@@ -45,11 +45,12 @@ _COHORTS = 100
 _CATALOGUES = 100
 
 
-async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
-    return await receive_form(request, context.settings.upload_mb)
+async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> AsyncIterator[SentForm]:
+    async with receive_form(request, context.settings.upload_mb) as form:
+        yield form
 
 
-_Sent = Annotated[SentForm, Depends(_receive)]
+_Sent = Annotated[SentForm, Depends(_receive, scope="function")]
 
 
 @router.get(LIST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -37,11 +37,12 @@ _NOT_KNOWN, _LEVEL = "none", "="  # values of the choices of a category: a level
 _ROUND = "/test-selection/{problem_id}/rounds/{round_id}"
 
 
-async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
-    return await receive_form(request, context.settings.upload_mb)
+async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> AsyncIterator[SentForm]:
+    async with receive_form(request, context.settings.upload_mb) as form:
+        yield form
 
 
-_Sent = Annotated[SentForm, Depends(_receive)]
+_Sent = Annotated[SentForm, Depends(_receive, scope="function")]
 
 
 class _Shown(BaseModel):
