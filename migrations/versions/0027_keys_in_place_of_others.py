@@ -1,7 +1,7 @@
 """A key knows the key in whose place it was made, whose life it has.
 
 Revision ID: 0027
-Revises: 0025
+Revises: 0026
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0027"
-down_revision = "0025"
+down_revision = "0026"
 branch_labels = None
 depends_on = None
 
