@@ -34,7 +34,7 @@ def splits_by_group(
     groups: Groups | None,
     folds: int,
     seed: int,
-    needed: Collection[object] | None = None,
+    needed: Collection[int] | None = None,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None:
     """Split rows into stratified folds of whole groups, every training part with the labels that it needs.
 
@@ -61,7 +61,7 @@ def splits_by_group(
     labels, codes = np.unique(label, return_inverse=True)
     names, group = np.unique(groups, return_inverse=True)
     held = np.unique(codes * len(names) + group) // len(names)  # a label once for each group that has it
-    must = np.arange(len(labels)) if needed is None else np.flatnonzero(np.isin(labels, list(needed)))
+    must = np.arange(len(labels)) if needed is None else np.flatnonzero(np.isin(labels, [*needed]))
     if (np.bincount(held, minlength=len(labels))[must] < 2).any():
         return None
     wanted = min(folds, len(names))
