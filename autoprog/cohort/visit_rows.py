@@ -130,10 +130,11 @@ def _repeated_visits(
 
 
 def _of_patients(keys: _Keys, times: EventTimes) -> EventTimes:
-    """Copy a patient's time and event to all of their visits, also where the row lacks them."""
+    """Copy a patient's time and event, each from the rows that have it, to all of their visits."""
     n = int(keys.patient.max(initial=-1)) + 1
     time, y = np.full(n, np.nan), np.full(n, UNKNOWN, dtype=times.y.dtype)
-    time[keys.patient[times.known]], y[keys.patient[times.known]] = times.time[times.known], times.y[times.known]
+    has_time, has_event = np.isfinite(times.time), times.y != UNKNOWN
+    time[keys.patient[has_time]], y[keys.patient[has_event]] = times.time[has_time], times.y[has_event]
     return replace(times, time=time[keys.patient], y=y[keys.patient])
 
 
@@ -148,8 +149,9 @@ def _difference(later: NDArray[np.float64], earlier: NDArray[np.float64]) -> NDA
 def _inconstant(table: Table, spec: VisitEventSpec, keys: _Keys, times: EventTimes) -> tuple[Fault, ...]:
     """List faults for patients whose time or event differs between the rows that have it."""
     faults: list[Fault] = []
-    for name, values in ((spec.time, times.time), (spec.event, times.y.astype(np.float64))):
-        known = np.flatnonzero(times.known)
+    event = np.where(times.y == UNKNOWN, np.nan, times.y)
+    for name, values in ((spec.time, times.time), (spec.event, event)):
+        known = np.flatnonzero(np.isfinite(values))
         by_patient = known[np.argsort(keys.patient[known], kind="stable")]
         p, v = keys.patient[by_patient], values[by_patient]
         changes = by_patient[1:][(p[1:] == p[:-1]) & (v[1:] != v[:-1])]

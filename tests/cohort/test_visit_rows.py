@@ -102,6 +102,23 @@ def test_visits_without_a_time_or_event_are_dropped_and_counted() -> None:
     assert set(get_visits(found.cohort).patient.tolist()) == set(range(19))
 
 
+def test_time_and_event_of_a_patient_may_be_in_different_visits() -> None:
+    columns = visits()
+    apart = {
+        **columns,
+        "months": [value if i % 3 == 0 else "" for i, value in enumerate(columns["months"])],
+        "status": [value if i % 3 == 2 else "" for i, value in enumerate(columns["status"])],
+    }
+    whole, found = intake(columns), intake(apart)
+    assert (found.n_dropped, found.cohort.n_patients) == (0, 20)
+    np.testing.assert_array_equal(found.cohort.time, whole.cohort.time)
+    np.testing.assert_array_equal(found.cohort.y, whole.cohort.y)
+    detail = refused(changed(apart, months={1: 11}), "/file/columns/months")
+    assert detail == "changes between the visits of 1 patient: row 3; all visits of a patient have the same"
+    detail = refused(changed(apart, status={0: 0}), "/file/columns/status")
+    assert detail == "changes between the visits of 1 patient: row 4; all visits of a patient have the same"
+
+
 def test_single_visits_are_told() -> None:
     columns = {name: [v for i, v in enumerate(values) if i not in {1, 2, 4, 5}] for name, values in visits().items()}
     found = intake(columns)
