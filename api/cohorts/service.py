@@ -20,7 +20,7 @@ from api.cohorts.schemas import (
     SampleSizeDocument,
 )
 from api.dependencies import Context
-from api.quota import check_quota
+from api.quota import check_quota, check_stored
 from api.uploads import Upload, attempt
 from autoprog.cohort import (
     CohortReadResult,
@@ -99,7 +99,7 @@ def store_cohort(
         contents["identifiers"] = intake.identifiers.to_bytes()
     check_quota(context, owner_id, contents)
     stored = store_files(context.database, context.files, session, contents)
-    return CohortRepository(session).add(
+    row = CohortRepository(session).add(
         owner_id,
         name=intake.cohort.name,
         sha256=stored["cohorts"],
@@ -108,6 +108,8 @@ def store_cohort(
         spec=spec.model_dump(mode="json"),
         document=cohort_body(intake, stored["cohorts"]).model_dump(mode="json"),
     )
+    check_stored(context, session, owner_id)
+    return row
 
 
 def cohort_body(intake: CohortReadResult, sha256: str) -> CohortBody:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
 
+import api.cohorts.service
+import api.diagnosis.models.service
 from api.app import create_app
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -75,3 +79,26 @@ def test_nothing_of_a_refused_upload_is_stored(database: Database, files: Files,
         assert answer.status_code == 429, answer.text
     assert stored(tmp_path / "files") == before
     assert ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(0))).status_code == 201, "stored already"
+
+
+@pytest.mark.parametrize("service", [api.cohorts.service, api.diagnosis.models.service])
+def test_an_upload_that_others_overtook_is_counted_with_them(
+    database: Database, files: Files, monkeypatch: pytest.MonkeyPatch, service: Any
+) -> None:
+    ada = client_of(database, files, "ada")
+    assert ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(0))).status_code == 201
+    store_files = service.store_files
+
+    def overtaken(*given: Any) -> Any:
+        with database.session() as other:
+            other.execute(update(StoredFileRow).values(n_bytes=1_000_000))
+        return store_files(*given)
+
+    monkeypatch.setattr(service, "store_files", overtaken)
+    if service is api.cohorts.service:
+        answer = ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(1)))
+    else:
+        answer = ada.post("/v1/diagnosis/models", json=toy())
+    assert answer.status_code == 429, answer.text
+    assert len(ada.get("/v1/cohorts").json()["items"]) == 1
+    assert ada.get("/v1/diagnosis/models").json()["items"] == []

@@ -20,7 +20,7 @@ from api.diagnosis.models.schemas import (
     TreeState,
 )
 from api.jobs.service import read_error
-from api.quota import check_quota
+from api.quota import check_quota, check_stored
 from api.uploads import Upload, load_json, validate_document
 from autoprog.cohort import from_parquet
 from autoprog.diagnosis import DiagnosisModel, cost_bounds, grow_tree, model_to_bytes, tree_report, tree_to_bytes
@@ -99,7 +99,7 @@ def keep_model(
     stored = store_files(context.database, context.files, session, contents)
     if cohort is not None:
         CohortRepository(session).lock(owner_id, {cohort.id: cohort.sha256})
-    return DiagnosisModelRepository(session).add(
+    row = DiagnosisModelRepository(session).add(
         owner_id,
         name=choices.name,
         sha256=stored["diagnosis_models"],
@@ -107,6 +107,8 @@ def keep_model(
         cohort_id=None if cohort is None else cohort.id,
         tree=None if report is None else (stored["diagnosis_trees"], report),
     )
+    check_stored(context, session, owner_id)
+    return row
 
 
 def _make_body(model: DiagnosisModel) -> dict[str, Any]:
