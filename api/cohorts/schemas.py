@@ -121,7 +121,8 @@ class SampleSizeDocument(BaseModel):
         "384:e074821).",
     )
     events_per_predictor: float = Field(
-        description="Patients with the rarer outcome, for event times with the event, per column of the design matrix."
+        description="Patients with the rarer outcome, for event times with the event, per column of the design matrix. "
+        "In cohorts that an earlier version read, it may count those with the outcome; reports count anew."
     )
     verdict: Verdict
 

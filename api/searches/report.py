@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from sqlalchemy.orm import Session
 
 from api.cohorts.service import cohort_document
 from api.dependencies import Context
 from api.searches.service import evaluation_document, load_result, search_documents
-from autoprog.cohort import describe_by_outcome, from_parquet
+from autoprog.cohort import describe_by_outcome, from_parquet, sample_size
 from autoprog.report.building import build_report
 from autoprog.report.document import Report
 from autoprog.report.run import Document, ReportedRun
@@ -39,11 +41,13 @@ def report_with(
     """Build the report of a search with a validation of its model, if any; raises as `search_report` does."""
     row = SearchRepository(session).get(owner_id, search_id)
     ensemble, rules = load_result(row, "ensemble"), load_result(row, "rules")
-    cohort = CohortRepository(session).get(owner_id, row.cohort_id)
+    stored = CohortRepository(session).get(owner_id, row.cohort_id)
+    cohort = from_parquet(context.files.get("cohorts", stored.sha256))
     best = EvaluationRepository(session).page(owner_id, search_id, sort="score", limit=_SHOWN)
     (search,) = search_documents(session, [row])
     run = ReportedRun(
-        cohort=cohort_document(cohort).model_dump(mode="json"),
+        # Earlier versions stored other numbers.
+        cohort=cohort_document(stored).model_dump(mode="json") | {"sample_size": asdict(sample_size(cohort))},
         search=search.model_dump(mode="json"),
         ensemble=ensemble,
         rules=rules,
@@ -53,5 +57,4 @@ def report_with(
         updated=updated,
         explanation=ExplanationRepository(session).result(owner_id, search_id),
     )
-    description = describe_by_outcome(from_parquet(context.files.get("cohorts", cohort.sha256)))
-    return build_report(run, description)
+    return build_report(run, describe_by_outcome(cohort))

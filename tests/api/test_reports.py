@@ -17,6 +17,8 @@ from scipy.special import logit
 
 from api.reports import Renderings
 from autoprog.errors import MissingPackageError
+from autoprog.storage.database import Database
+from autoprog.storage.tables import CohortRow
 from tests.api.searching import FILE, SPEC, Driver, make_search, multipart, patient
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -49,6 +51,21 @@ def test_a_report_has_the_form_that_is_asked_for(client: TestClient, url: str) -
 def test_characteristics_are_those_of_the_stored_cohort(client: TestClient, url: str) -> None:
     text = client.get(f"{url}/report?format=md").text
     assert "age (years), mean (SD) | 54.4 (9.04) |" in text
+
+
+def test_the_sample_size_of_a_cohort_that_an_earlier_version_stored_is_counted_anew(
+    client: TestClient, url: str, database: Database
+) -> None:
+    cohort_id = client.get(url).json()["cohort_id"]
+    with database.session() as session:
+        row = session.get_one(CohortRow, cohort_id)
+        size = row.document["sample_size"]
+        former = {"riley_minimum": 7, "events_per_predictor": 99.9, "verdict": "sufficient"}
+        row.document = {**row.document, "sample_size": former}
+    text = client.get(f"{url}/report?format=md").text
+    assert f"There were {size['events_per_predictor']:.1f} patients with the rarer outcome per candidate" in text
+    assert f"| {size['riley_minimum']:,} |" in text
+    assert "99.9" not in text
 
 
 def test_figures_are_served_as_svg_and_png(client: TestClient, url: str) -> None:
