@@ -248,6 +248,28 @@ def test_a_validation_warns_of_the_training_patients(client: TestClient, model_i
     assert none.status_code in {415, 422}
 
 
+@pytest.mark.parametrize(
+    ("language", "heading"),
+    [
+        ("en", "Performance in training and other patients: "),
+        ("de", "Güte bei Patienten der Entwicklung und anderen: "),
+    ],
+)
+def test_a_validation_in_some_of_the_training_patients_names_the_others(
+    client: TestClient, model_id: str, language: str, heading: str
+) -> None:
+    head, *lines = gzip.decompress(FILE).decode().splitlines()
+    parts = [line.split(",", 2) for line in lines[:200]]
+    others = (f"{outcome},{int(age) + 1},{rest}" for outcome, age, rest in parts[:100])
+    mixed = table(head, *others, *lines[100:200])
+    cohort_id = client.post("/v1/cohorts", files=multipart({**SPEC, "name": "Mixed"}, mixed)).json()["id"]
+    found = client.post(f"/v1/models/{model_id}/validations", json={"cohort_id": cohort_id}).json()
+    assert (found["is_training_cohort"], found["training_share"]) == (True, 0.5)
+    headers = {**BROWSER, "Accept-Language": language}
+    page = client.get(f"/models/{model_id}/validations/{found['id']}", headers=headers)
+    assert f"<h1>{heading}" in page.text
+
+
 def make_other_cohort(client: TestClient) -> str:
     """Store 200 patients of whom none is one of the training cohort."""
     head, *lines = gzip.decompress(FILE).decode().splitlines()
