@@ -77,7 +77,8 @@ def _entries(rows: tuple[tuple[str, Known | None, str], ...], run: ReportedRun) 
 
 
 def _identity(run: ReportedRun) -> str:
-    return in_one(f"{suggest_title(run)}. Identifier of the model: {run.model_id}.", say.update(run))
+    identifier = None if run.model_id is None else f"Identifier of the model: {run.model_id}."
+    return in_one(f"{suggest_title(run)}.", identifier, say.update(run))
 
 
 def _date(run: ReportedRun) -> str:

@@ -67,9 +67,10 @@ class ReportedRun:
         return "training patients" if self.validation["training_share"] == 1 else "training and other patients"
 
     @property
-    def model_id(self) -> str:
-        """Identifier of the model, or of the version that was validated."""
-        return str(self.search["model_id"] if self.updated is None else self.updated["id"])
+    def model_id(self) -> str | None:
+        """Identifier of the model, or of the version that was validated; None once the model is deleted."""
+        found: str | None = self.search["model_id"] if self.updated is None else self.updated["id"]
+        return found
 
     @property
     def validated_model(self) -> str:
@@ -250,7 +251,7 @@ class ReportedRun:
 
     @property
     def unsplit(self) -> str | None:
-        """That rows which belong together stayed in one fold; None where each row is for itself."""
+        """Sentence on rows that stay in one fold; None if rows are independent."""
         return self.words.unsplit(self)
 
     @property

@@ -338,6 +338,27 @@ def test_the_model_is_rebuilt_on_the_scale_of_its_average(scale: str, averaged: 
     assert "Fit the pipeline to all patients with its hyperparameters, and apply the recalibration." in alone
 
 
+def test_what_is_recalibrated_is_an_average_only_of_several_pipelines() -> None:
+    for kind, whose in (("visits", "pipeline"), ("binary", "average")):
+        run = stored_run(kind)
+        calibration = {**run.ensemble["calibration"], "recalibration": {"intercept": 0.1, "slope": 0.9}}
+        shown = texts_of_section(build_report(changed(run, "ensemble", calibration=calibration)), "specification")
+        assert any(text.endswith(f"0.9 × log odds of the {whose}.") for text in shown)
+
+
+@EVERY_KIND
+def test_the_report_of_a_search_whose_model_was_deleted_names_none(kind: str) -> None:
+    run = stored_run(kind)
+    report = build_report(changed(run, "search", model_id=None))
+    (software,) = (b for b in section(report, "software").blocks if isinstance(b, Table))
+    assert ("Model", "deleted") in software.rows
+    said = " ".join(texts(report))
+    assert "Identifier of the model" not in said
+    assert "by the command “autoprog predict” and from Python." in said
+    assert "/v1/models/None" not in said
+    assert "Identifier of the model" in " ".join(texts(build_report(run)))
+
+
 def test_one_pipeline_and_one_repeat_are_not_counted() -> None:
     run = stored_run("visits")
     run = changed(run, "search", settings={**run.settings, "repeats": 1})

@@ -96,10 +96,11 @@ def _recalibration(run: ReportedRun) -> list[Block]:
     found = {"": run.ensemble["calibration"].get("recalibration")}
     if run.updated is not None:
         found = {" of version 1": found[""], f" of version {run.updated['version']}": run.updated["recalibration"]}
+    whose = "pipeline" if len(run.members) == 1 else "average"
     return [
         Paragraph(
             f"Recalibration{version}: log odds of the delivered risk = {each['intercept']!r} + {each['slope']!r} × log "
-            "odds of the average."
+            f"odds of the {whose}."
         )
         for version, each in found.items()
         if each is not None
@@ -203,7 +204,7 @@ def software_section(run: ReportedRun) -> Section:
     repeated = "" if settings["repeats"] == 1 else f", repeated {settings['repeats']} times"
     rows = [
         ("Search", str(run.search["id"])),
-        ("Model", run.model_id),
+        ("Model", "deleted" if run.model_id is None else run.model_id),
         ("Cohort, SHA-256", str(run.cohort["sha256"])),
         ("Seed", str(settings["seed"])),
         ("Metric", str(settings["metric"])),

@@ -77,10 +77,10 @@ def _recalibration(run: ReportedRun) -> Found:
 
 
 def _means_to_predict(run: ReportedRun) -> str:
-    return (
-        "The model is one file. It predicts for new patients by the command “autoprog predict”, from Python, and by "
-        f"POST /v1/models/{run.model_id}/predictions."
-    )
+    text = "The model is one file. It predicts for new patients by the command “autoprog predict”"
+    if run.model_id is None:
+        return f"{text} and from Python."
+    return f"{text}, from Python, and by POST /v1/models/{run.model_id}/predictions."
 
 
 def _third_parties(run: ReportedRun) -> Found:
