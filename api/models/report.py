@@ -16,7 +16,7 @@ from autoprog.storage.tables import ModelRow
 
 
 def validation_report(context: Context, session: Session, owner_id: str, model_id: str, validation_id: str) -> Report:
-    """Build the report of a validation; raises NotFoundError, ArtifactError, and ConflictError without the search."""
+    """Build a validation's report; raises NotFoundError, ArtifactError, and ConflictError if the search was deleted."""
     row = ValidationRepository(session).of(owner_id, model_id, validation_id)
     model = ModelRepository(session).get(owner_id, model_id)
     if model.search_id is None:

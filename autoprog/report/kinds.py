@@ -48,7 +48,7 @@ class Rows:
         return "group" if run.origin.get("n_groups") else "patient"
 
     def unsplit(self, run: ReportedRun) -> str | None:
-        """That rows which belong together stayed in one fold; None where each row is for itself."""
+        """Sentence on rows that stay in one fold; None if rows are independent."""
         return "The patients of a group stayed in one fold." if self.unit(run) == "group" else None
 
     def with_visits(self, n_rows: int, joined: str = "with") -> str:
@@ -117,7 +117,7 @@ class Visits(Rows):
         return "group" if n_groups and n_groups < run.n_patients else "patient"
 
     def unsplit(self, run: ReportedRun) -> str:
-        """That the visits of a patient, or of a group of patients, stayed in one fold."""
+        """Sentence on rows that stay in one fold; None if rows are independent."""
         return f"The visits of a {self.unit(run)} stayed in one fold."
 
     def with_visits(self, n_rows: int, joined: str = "with") -> str:
@@ -152,7 +152,7 @@ class Visits(Rows):
         return True
 
     def left_to_pipelines(self, run: ReportedRun) -> str:
-        """Those of the windows, whose gaps the documents do not count."""
+        """Name no features: documents do not count the gaps of windows."""
         return (
             f"In use, a missing value that at least {MIN_MISSING} training visits lacked, too, is left to the "
             "pipelines, which learnt what its absence means."

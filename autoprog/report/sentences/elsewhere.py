@@ -45,7 +45,7 @@ def _coefficients(found: Document) -> str:
 
 
 def apparent_performance(run: ReportedRun) -> str | None:
-    """That the patients of the validation are no others; None if they are, or if there is no validation."""
+    """Sentence saying that the validation used training patients; None if it did not."""
     if run.validation is None or not run.is_apparent:
         return None
     fitted = "fitted on" if run.updated is None else "fitted on or recalibrated to"
