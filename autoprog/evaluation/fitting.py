@@ -150,9 +150,19 @@ def out_of_bag_risks(
     plan: Plan,
     memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
 ) -> tuple[BaseEstimator, NDArray[np.float64]]:
-    """Fit a forest to all patients; each risk, shape = (n_rows,), is the mean of the trees grown without the patient.
+    """Fit a forest to all patients, and give out-of-bag risks.
 
-    It is NaN if there is no such tree.
+    Parameters
+    ----------
+    configuration, cohort, plan, memory
+        As in `fit_pipeline`.
+
+    Returns
+    -------
+    pipeline : estimator
+        Fitted.
+    risks : ndarray, shape = (n_rows,)
+        Mean of the trees grown without the patient; NaN if there is no such tree.
     """
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), plan.seed, memory=memory)
     # Breiman 1996, Out-of-bag estimation: the mean is over about 37 % of the trees. If all have seen a patient,

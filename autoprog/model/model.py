@@ -85,10 +85,8 @@ class PrognosticModel:
 
     @property
     def window_lengths(self) -> tuple[int, ...]:
-        """Lengths of the windows that predictions need, ascending; empty if rows are patients.
-
-        The longest is that which `features`, rules, intervals and distribution describe.
-        """
+        """Lengths of the windows that predictions need, ascending; empty if rows are patients."""
+        # The longest is that which `features`, rules, intervals and distribution describe.
         if self.windows is None:
             return ()
         lengths = {member.window or 1 for member in self.members}

@@ -39,12 +39,11 @@ from autoprog.optimizer.surrogate import Surrogate, cholesky
 
 
 class LabelLikelihood:
-    """log P(H | z) as a function of one algorithm's label, with the other labels held.
+    """log P(H | z) as a function of one algorithm's label, with the other labels held."""
 
-    Between an `attach` and the next `detach`, r2, u, G and `value` are those of all labels. Between `detach(a)` and its
-    `attach`, r2 and u leave a out, and `_rows[m]` are the rows of G for a's users if z_a were m. G still holds these
-    rows under the old label, but only its block of the others, which does not depend on a, is read until then.
-    """
+    # Between an `attach` and the next `detach`, r2, u, G and `value` are those of all labels. Between `detach(a)` and
+    # its `attach`, r2 and u leave a out, and `_rows[m]` are the rows of G for a's users if z_a were m. G still holds
+    # these rows under the old label, but only its block of the others, which does not depend on a, is read until then.
 
     def __init__(
         self,

@@ -34,10 +34,7 @@ _Floats = NDArray[np.float64]
 def horizon_influences(
     y: NDArray[np.void], p: _Floats, horizon: float, incidence: float | None = None, ranked: _Floats | None = None
 ) -> dict[str, _Floats]:
-    """Influences on `auc` (of `ranked`, by default p), `brier` and, given the incidence, `brier_skill`.
-
-    Some outcomes of either kind are known.
-    """
+    """Influences on `auc` (of `ranked`, by default p), `brier` and, given the incidence, `brier_skill`."""
     w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
     d = (y["event"] == 1) & (y["time"] <= horizon)
     losses = w * (d - p) ** 2
