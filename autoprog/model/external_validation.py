@@ -81,8 +81,12 @@ def _outcome_faults(wanted: Outcome, cohort: Cohort, use: str) -> list[str]:
 
 
 def differ_in_unit(outcome: Outcome, other: Outcome) -> bool:
-    """Whether the times of two outcomes are known to be in different units."""
-    return None not in (outcome.time_unit, other.time_unit) and outcome.time_unit != other.time_unit
+    """Whether the times of two outcomes are known to be in different units; `Year` is `years`."""
+    one, another = (
+        None if unit is None else unit.strip().casefold().removesuffix("s")
+        for unit in (outcome.time_unit, other.time_unit)
+    )
+    return one is not None and another is not None and one != another
 
 
 def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> ExternalCohort:
