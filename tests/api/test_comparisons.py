@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.api.conftest import MakeClient
@@ -19,7 +20,8 @@ def test_two_models_are_compared_in_other_patients(client: TestClient, model_id:
     found = client.post(f"/v1/models/{model_id}/comparisons", json=asked)
     assert found.status_code == 200, found.text
     (at,) = found.json()["horizons"]
-    assert at["difference"]["auc_roc"]["estimate"] == 0
+    # The risk of a patient with a missing value is a mean over draws, so that an intercept may part two who are close.
+    assert at["difference"]["auc_roc"]["estimate"] == pytest.approx(0, abs=0.001)
     assert at["difference"]["brier"]["estimate"] != 0
     mirrored = {"other_model_id": model_id, "cohort_id": cohort_id}
     (back,) = client.post(f"/v1/models/{other}/comparisons", json=mirrored).json()["horizons"]

@@ -319,7 +319,7 @@ def test_a_search_that_ended_without_a_model_is_begun_anew(tmp_path: Path, chang
 
     def begin(minutes: float, **others: object) -> str:
         asked = json.dumps({"budget": {"time_s": 60 * minutes}, **others}).encode()
-        upload = Upload({"spec": SPEC.encode(), "search": asked}, cleveland()[0])
+        upload = Upload({"spec": SPEC.encode(), "search": asked}, io.BytesIO(cleveland()[0]))
         return _started(context, upload, tmp_path / "state" / "search.json", time.time(), Console(quiet=True))
 
     try:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 from autoprog.cohort import WindowSchema, follow_up, riley_minimum, riley_minimum_of_times, sample_size
@@ -97,7 +96,7 @@ def test_of_labelled_visits_the_patients_are_counted() -> None:
     assert cohort.visits is not None
     size, p = sample_size(cohort), n_parameters(WindowSchema.of(cohort).windowed)
     assert p > 3 * len(cohort.features)
-    n_rarer = min(len(set(cohort.visits.patient[cohort.y == label].tolist())) for label in (0, 1))
-    assert size.events_per_predictor == pytest.approx(n_rarer / p)
-    assert size.riley_minimum == riley_minimum(p, float(np.mean(cohort.y)))
+    without, with_outcome = (len(set(cohort.visits.patient[cohort.y == label].tolist())) for label in (0, 1))
+    assert size.events_per_predictor == pytest.approx(min(without, with_outcome) / p)
+    assert size.riley_minimum == riley_minimum(p, min(with_outcome / cohort.n_patients, 1 - 0.5 / cohort.n_patients))
     assert (size.verdict == "insufficient") == (cohort.n_patients < size.riley_minimum)

@@ -133,6 +133,9 @@ META_FEATURES: tuple[MetaFeature, ...] = (
 )  # fmt: skip
 """All 55 in the order of arrays: 40 statistical, then 15 clinical."""
 
+STATISTICAL = tuple(m.name for m in META_FEATURES if m.group == "statistical")
+"""Those that do not depend on what columns mean."""
+
 # Without events_per_column: earlier versions counted visits, and their statistics are still compared.
 COUNTED = tuple(m.name for m in (*_SIZES, *_OUTCOME, *_MISSINGNESS) if m.name != "events_per_column")
 """Those that count all rows: their order does not matter, nor do the names of columns."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort, Feature
-from autoprog.metalearning.meta_features.catalogue import COUNTED, COUNTED_IN_SAMPLE, META_FEATURES
+from autoprog.metalearning.meta_features.catalogue import COUNTED, COUNTED_IN_SAMPLE, META_FEATURES, STATISTICAL
 from autoprog.metalearning.meta_features.information import (
     correlation_features,
     information_features,
@@ -56,7 +56,8 @@ class MetaFeatures:
         values = self.to_dict()
         n_rows = values["n_patients"] * max(values["visits_per_patient"], 1.0)
         if n_rows > _sample_size(int(values["n_features"])):
-            return self.values  # a sample is another in another order, and what is counted tells too few cohorts apart
+            # A sample is another in another order, and what is counted in all rows tells too few cohorts apart.
+            return tuple(values[name] for name in STATISTICAL)
         return tuple(values[name] for name in (*COUNTED, *COUNTED_IN_SAMPLE))
 
     def to_array(self) -> NDArray[np.float64]:
