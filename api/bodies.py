@@ -1,4 +1,4 @@
-"""How much the bodies of requests may take together, from before they are read until their requests have ended.
+"""A limit on the total size of the request bodies under way, from before each is read until its request ends.
 
 Turns bound what is computed at once, but a body is received before its request waits for a turn. The file of a form
 lies on the disk meanwhile; its other fields and JSON are in memory.
@@ -40,7 +40,7 @@ class Bodies:
 
     @contextmanager
     def hold(self, request: Request, owner_id: str) -> Iterator[None]:
-        """Count the body of a request while the block runs, which reads it; raises QueueFullError above a limit."""
+        """Count a request's body as under way while the block runs; raises QueueFullError above a limit."""
         n_bytes = expected_bytes(request.headers, self._upload_mb) * (1 if is_multipart(request.headers) else _PARSED)
         if n_bytes <= _SMALL:
             yield

@@ -60,7 +60,7 @@ class Uses:
                 write(session)
 
     def _is_first(self, row_id: str) -> bool:
-        """Whether nobody has tried for this row within the last minute; if so, the caller's attempt is noted."""
+        """Note an attempt of the caller; return False if somebody tried for this row within the last minute."""
         now = time.monotonic()
         with self._lock:
             while self._tried and now - next(iter(self._tried.values())) > _AGAIN_S:

@@ -33,7 +33,7 @@ def validation_report(context: Context, session: Session, owner_id: str, model_i
 
 
 def _updated(context: Context, session: Session, model: ModelRow) -> Document:
-    """What the report tells of a later version, since the search's documents are of the first."""
+    """Describe a later version of the model for the report: the search's documents describe the first."""
     cohort = None
     if model.cohort_id is not None:
         cohort = CohortRepository(session).get(model.owner_id, model.cohort_id).name

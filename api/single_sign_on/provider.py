@@ -224,7 +224,7 @@ class IdentityProvider:
         return self._kept.keys or KeySet([])
 
     def _knows(self, name: str | None) -> bool:
-        """Whether keys are known; if a name is given, whether one has it."""
+        """Whether any key exists, or, with a name, whether a key has that name."""
         keys = self._kept.keys
         return keys is not None and (name is None or name in {key.kid for key in keys.keys})
 

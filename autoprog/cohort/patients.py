@@ -102,7 +102,7 @@ def imputed_warning(feature: Feature) -> str:
 
 
 def is_unknown(value: object) -> bool:
-    """Whether a patient's value says that it is not known."""
+    """Whether a patient's value is missing."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 

@@ -218,7 +218,7 @@ def sample_size(cohort: Cohort) -> SampleSize:
     followed, n = follow_up(cohort), cohort.n_patients
     if followed is None:
         n_events = min(_n_with(cohort, label) for label in (0, 1))
-        # Where all patients have the outcome at some visit, half a patient counts as without it.
+        # The formulas need a share below 1: if all patients have the outcome, half of one counts as without it.
         phi = min(_n_with(cohort, 1), n - 0.5) / n
         minimum = riley_minimum(p, phi)
         elsewhere = validation_minimum(*normal_predictor(phi, ANTICIPATED_NAGELKERKE_R2 * max_cox_snell_r2(phi)))

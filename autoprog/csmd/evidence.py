@@ -264,7 +264,7 @@ def dominance_evidence(arms: Arms, counts: Counts) -> DominanceEvidence:
 
 
 def _last(arms: Arms) -> str:
-    """Which arm comes last; that of a cascade need not be the dearest where each arm has a trade-off of its own."""
+    """Name the last arm; with a trade-off per arm the last of a cascade need not be the dearest."""
     return "the last arm" if arms.structure == "cascade" else "the dearest arm"
 
 

@@ -225,7 +225,7 @@ class WeakDominance:
 
     @property
     def holds(self) -> bool:
-        """Whether xi is above 0, and not by rounding."""
+        """Whether xi is above 0 by more than rounding."""
         return self.xi > _TIE
 
 

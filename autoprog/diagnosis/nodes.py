@@ -112,7 +112,7 @@ class RowNodes:
 
     @cached_property
     def _is_few(self) -> bool:
-        """Whether the segments are few enough for the sums of all to be held in memory, and to be worth it."""
+        """Whether the segments are few enough that computing the sums of all at once fits in memory and saves time."""
         n = len(self._segments[0])
         return (
             self.responses.sparse is None

@@ -101,7 +101,7 @@ class OrderedQueries:
         return any(self._orders[t].test.name == test for t in self._tests_of.get(query, ()))
 
     def performed(self, answered: Iterable[tuple[int, str | None]]) -> tuple[int, ...]:
-        """Indices of the tests that these answers (query, and name of its test if known) took, in order."""
+        """Indices of the tests that were performed for these answers (query, and test's name if known), in order."""
         done: dict[int, None] = {}
         for query, name in answered:
             tests = self._tests_of.get(query, [])
@@ -141,7 +141,7 @@ class OrderedQueries:
         return replace(batch, queries=tuple(queries))
 
     def _cheapest(self, query: int, performed: Sequence[int]) -> int | None:
-        """The test that reveals a query for the least money: a performed one if there is one; None if no test does."""
+        """The cheapest test that reveals a query, a performed one first; None if no test does."""
         tests = self._tests_of.get(query, [])
         return next((t for t in tests if t in performed), tests[0] if tests else None)
 

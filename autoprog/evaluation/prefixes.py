@@ -35,7 +35,7 @@ _last_s: dict[tuple[tuple[type, ...], int, int], float] = {}
 
 
 def _list_types(transformer: Any) -> tuple[type, ...]:  # noqa: ANN401  an unfitted stage
-    """Types of a stage and of what it is made of."""
+    """Types of a stage and of the steps inside it."""
     parts: Sequence[Any] = ()
     if isinstance(transformer, Pipeline):
         parts = [part for _, part in transformer.steps]

@@ -109,10 +109,6 @@ def _groups(run: ReportedRun) -> str | None:
     return f"{text} Too small to be measured: {listed(small)}." if small else text
 
 
-def _measures(run: ReportedRun) -> str:
-    return in_one(say.discrimination(run), say.calibration(run), say.overall_accuracy(run), say.utility(run))
-
-
 def _uncertainty(run: ReportedRun) -> str:
     return in_one(say.intervals(run), say.patient_intervals(run))
 
@@ -210,7 +206,7 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, Known | None, str], ...]], ...] = (
     (
         "Metrics",
         (
-            ("Measures", _measures, ""),
+            ("Measures", say.all_measures, ""),
             ("Uncertainty", _uncertainty, ""),
             ("Thresholds", describe_strata, ""),
         ),

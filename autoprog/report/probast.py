@@ -25,7 +25,7 @@ from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import rebalanced_learners
 
 Part = Literal["development", "internal validation", "external validation", "apparent performance"]
-"""What is judged; all but the development are evaluations, the last one in the training patients."""
+"""Parts that are judged: the development, and evaluations, the last one in the training patients."""
 
 
 class Answer(StrEnum):

@@ -18,7 +18,7 @@ MAX_PARAMETERS = 200_000
 
 
 MAX_SECONDS = 60.0
-"""Largest expected time of the cases in one request; it grows with the findings asked for times those left."""
+"""Longest expected time to learn the cases of one request; it grows with findings asked for times findings left."""
 
 
 class _Strict(BaseModel):

@@ -30,7 +30,7 @@ from autoprog.errors import Fault, InvalidInputError, TooLargeError
 from autoprog.storage.repositories import DiagnosisLearnerRepository
 from autoprog.storage.tables import DiagnosisLearnerRow, DiagnosisModelRow
 
-# Expected seconds in which a finding that is left is drawn and learnt, and of that for each label.
+# Expected seconds to draw and learn one finding, and what each label adds.
 _DRAW_S, _LABEL_S = 1e-4, 1e-6
 
 
@@ -101,7 +101,7 @@ def _load(context: Context, owner_id: str, learner_id: str) -> tuple[DiagnosisLe
 
 
 def _check_effort(learner: ResponseLearner, request: CasesRequest) -> None:
-    """Raise TooLargeError for cases that could take too long: before each finding asked for, all that are left draw."""
+    """Raise TooLargeError for cases that could take too long: each question draws for every finding not yet known."""
     n = len(learner.findings)
     asked = n if request.most is None else min(request.most, n)
     draws = len(request.cases) * (asked * n - asked * (asked - 1) // 2)

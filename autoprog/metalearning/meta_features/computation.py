@@ -51,7 +51,7 @@ class MetaFeatures:
 
     @property
     def of_patients(self) -> tuple[float, ...]:
-        """Values that are equal for copies of a cohort alone; in another order of rows only if no sample was drawn."""
+        """Values that tell a copy of a cohort; with its rows in another order only if no sample was drawn."""
         # Not the moments: rounding, which depends on the order, decides whether a value lies on the fence of outliers.
         values = self.to_dict()
         n_rows = values["n_patients"] * max(values["visits_per_patient"], 1.0)

@@ -45,6 +45,7 @@ from autoprog.report.sentences.elsewhere import (
     validation_utility,
 )
 from autoprog.report.sentences.evaluation import (
+    all_measures,
     calibration,
     comparison,
     discrimination,
@@ -92,6 +93,7 @@ __all__ = [
     "DISCRIMINATION",
     "METRIC_NAMES",
     "accuracy_figures",
+    "all_measures",
     "apparent_performance",
     "calibration",
     "calibration_figures",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoprog.report.phrases import figure, listed, plural
+from autoprog.report.phrases import figure, in_one, listed, plural
 from autoprog.report.references import cite
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences.development import pipeline_text
@@ -68,6 +68,11 @@ def utility(run: ReportedRun, *, external: bool = False) -> str:
         f"Clinical utility was measured by net benefit and decision curves{cite('vickers')}, over thresholds of "
         f"{100 * low:g} to {100 * high:g} %, against {listed(against)}."
     )
+
+
+def all_measures(run: ReportedRun) -> str:
+    """Measures of discrimination, calibration, accuracy and utility, in one paragraph."""
+    return in_one(discrimination(run), calibration(run), overall_accuracy(run), utility(run))
 
 
 def plots(run: ReportedRun) -> str:

@@ -66,10 +66,6 @@ def _building(run: ReportedRun) -> str:
     return in_one(model_type(run), say.tuning(run), say.ensemble_rule(run), say.recalibration(run))
 
 
-def _measures(run: ReportedRun) -> str:
-    return in_one(say.discrimination(run), say.calibration(run), say.overall_accuracy(run), say.utility(run))
-
-
 def _counts(run: ReportedRun) -> str:
     return in_one(say.cohort_size(run), say.outcome_counts(run))
 
@@ -307,7 +303,7 @@ METHODS_RULES: Mapping[str, Rule] = {
     "2.5": Rule(say.prediction_target, METHODS),
     "2.6": Rule(_building, METHODS),
     "2.7": Rule(say.folds, METHODS),
-    "2.8": Rule(_measures, METHODS),
+    "2.8": Rule(say.all_measures, METHODS),
     "2.9": Rule(_counts, FLOW),
     "2.10": Rule(_predictor_names, TABLE),
     "3a.2": Rule(_prognostic, METHODS),
