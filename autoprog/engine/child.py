@@ -87,8 +87,8 @@ _supervisor: Connection | None = None
 _fork_server = 0  # its process
 
 
-def initialize(supervisor: Connection, preload: Sequence[str], scratch: Path) -> None:
-    """Prepare a fresh child: it dies with its parent, uses one thread, and has loaded the plug-ins."""
+def initialize(supervisor: Connection, preload: Sequence[str], scratch: Path, threads: int) -> None:
+    """Prepare a fresh child: it dies with its parent, uses one thread unless lent more, has loaded the plug-ins."""
     global _supervisor, _fork_server  # Pebble hands an initializer's results to no one
     _supervisor, _fork_server = supervisor, os.getppid()
     _die_with_parent()
@@ -103,7 +103,7 @@ def initialize(supervisor: Connection, preload: Sequence[str], scratch: Path) ->
         raise
     _use_one_thread()
     _allocate_buffers()
-    prepare(scratch)
+    prepare(scratch, threads)
 
 
 def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:

@@ -22,7 +22,7 @@ class Children:
 
     def __init__(self, slots: int, preload: Sequence[str]) -> None:
         self._scratch = Scratch()
-        self._slots = [Slot(preload, self._scratch.folder) for _ in range(slots)]
+        self._slots = [Slot(preload, self._scratch.folder, slots) for _ in range(slots)]
         # The child that has just run a call has the most in memory.
         self._free: LifoQueue[Slot] = LifoQueue()
         self._starting = Thread(target=self._start, name="autoprog-start-children", daemon=True)

@@ -27,9 +27,10 @@ class Slot:
     """A child process that runs one call at a time, is watched from outside, and is replaced after a kill."""
 
     # A Pebble pool of one process enforces the time limit, and replaces a process that ended by itself.
-    def __init__(self, preload: Sequence[str], scratch: Path) -> None:
+    def __init__(self, preload: Sequence[str], scratch: Path, threads: int) -> None:
         self._preload = tuple(preload)
         self._scratch = scratch
+        self._threads = threads  # most of a call
         self._announced, self._announce = get_context("forkserver").Pipe(duplex=False)
         self._pool = self._new_pool()
 
@@ -107,6 +108,6 @@ class Slot:
         return ProcessPool(
             max_workers=1,
             initializer=child.initialize,
-            initargs=(self._announce, self._preload, self._scratch),
+            initargs=(self._announce, self._preload, self._scratch, self._threads),
             context=get_context("forkserver"),
         )

@@ -1,6 +1,6 @@
 """Batches of a search, and the numbers of their evaluations.
 
-Evaluations are numbered in the order of proposal through all batches. A search on a sample ends with a batch of
+Evaluations are numbered in the order of proposal through all batches. A search on a sample ends with batches of
 finalists, which have numbers too; a search that continues it goes on exploring after them.
 """
 
@@ -54,9 +54,9 @@ class Batches:
         return self._proposals[-1] if self._proposals else None
 
     @property
-    def final(self) -> Proposal | None:
-        """The batch of this search's finalists; those of a search that it continues do not count."""
-        return next((p for p in self._proposals[self._n_inherited :] if p.is_final), None)
+    def final(self) -> tuple[Proposal, ...]:
+        """The batches of this search's finalists; those of a search that it continues do not count."""
+        return tuple(p for p in self._proposals[self._n_inherited :] if p.is_final)
 
     @property
     def n_configurations(self) -> int:

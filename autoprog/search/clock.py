@@ -1,18 +1,17 @@
 """The time of a search: what is left of its budget, and what delivering the model will need.
 
-t      seconds of one fit of an evaluation, the mean over its folds
+s      seconds of a refit, on one thread or on those of all slots; see `autoprog.search.refits`
 N      evaluations so far
 S      slots
 n      patients
 B      resamples of the score's correction
 delivery = 1.3 (max(posterior, refits) + the rest) + max(intervals, correction)
 posterior = .5 + .012 N                 measured up to 160 evaluations (2.4 s); it counts 256 at most
-refits    = .7 + 1.25 max(sum t / S, max t)  over the ensemble's members or, before it is chosen, the best evaluations;
-                                        all patients are 5/4 of a training fold's; first each child loads what writes
-                                        them
+refits    = .7 + s until all are done   over the ensemble's members or, before it is chosen, the best evaluations; first
+                                        each child loads what writes them
 correction = B (.002 + 3.2e-8 n (N + 10))
              (2e-6 + 1.5e-7 N) B n      for event times; 1e-5 B n more where more than the ranking counts
-intervals = .5 + 12.5 sum t / S        over the same evaluations; at most a tenth of the budget, but at least the fewest
+intervals = .5 + 10 sum s / S          over the same evaluations; at most a tenth of the budget, but at least the fewest
                                         refits of the quickest quarter; 0 where these take more than a sixth
 
 Seconds of this process are multiplied by the evaluations' pace, wall-clock seconds per computed second: on a busy
@@ -28,12 +27,12 @@ from collections.abc import Collection, Sequence
 
 from autoprog.evaluation import Evaluation, History
 from autoprog.performance import EVENT_METRICS
-from autoprog.space import registered
+from autoprog.search.refits import Refit, plan_phases, refits_wall_s
+from autoprog.space import find_registered
 from autoprog.validation import MIN_REFITS, n_event_resamples, n_resamples
 
 _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
 _MEMBERS = 20
-_ALL_PATIENTS = 1.25
 # Seconds of what follows the correction: measures, rules, the model's file; while the slots keep the cores busy.
 _REST_S, _REST_S_PATIENT = 1.3, 5e-5
 # Seconds of the measures at the horizons, for event times.
@@ -54,6 +53,8 @@ _INTERVALS_KEPT, _INTERVALS_AT_LEAST, _VALIDATION_MOST = 1 / 10, 1 / 6, 1 / 3
 _DEAREST, _TIMES_SIMPLE = 0.1, 3.0
 # Share of the time left that this process may spend, beside the refits, on what the model does not need.
 _ASIDE = 0.25
+# Share of the correction that is kept where refits need its time.
+_LEAST_CORRECTION = 0.25
 # Seconds to learn from the refits.
 _LEARNING_S = 0.5
 
@@ -68,13 +69,23 @@ MORE_REFITS = 100
 
 # Past timings are no guarantee.
 _MARGIN = 1.3
+# Share of the time for evaluations, and for the refit, that a slowed booster is planned to take, and of the time left
+# that it may take before it is slowed.
+_SLOWED_SHARE, _HASTY_SHARE = 0.9, 0.05
 
 
 class Clock:
     """Clock of a search; counts the work of every runner, and tells when to turn from exploring to delivering."""
 
     def __init__(
-        self, budget_s: float, elapsed_s: float, *, slots: int, n_patients: int, delivers_alone: bool = False
+        self,
+        budget_s: float,
+        elapsed_s: float,
+        *,
+        slots: int,
+        n_patients: int,
+        folds: int = 5,
+        delivers_alone: bool = False,
     ) -> None:
         self._budget_s = budget_s
         # A search that explores nothing has all its time for the intervals.
@@ -83,10 +94,11 @@ class Clock:
         self._end = time.monotonic() + budget_s - elapsed_s
         self._slots = max(1, slots)
         self._n_patients = n_patients
+        self._folds = folds
         self._correction_s = 0.0
         self._pace = 1.0
-        self._last_s = self._rest_s = _REST_S + _REST_S_PATIENT * n_patients
-        self._delivery_s = min(_MARGIN * (_POSTERIOR_S + self._rest_s), _DELIVERY_MOST * budget_s)
+        self._last_s = _REST_S + _REST_S_PATIENT * n_patients
+        self._delivery_s = min(_MARGIN * (_POSTERIOR_S + self._last_s), _DELIVERY_MOST * budget_s)
 
     def remaining_s(self) -> float:
         """Seconds of the budget that are left; negative when it is overspent."""
@@ -118,14 +130,13 @@ class Clock:
         members : collection of int, optional
             Numbers of the evaluations in its ensemble; if unknown, the best evaluations count, which are more.
         """
-        refits = self._refits_s(history, members)
-        refitted = self._pace * _WRITER_S + max(sum(refits) / self._slots, max(refits, default=0.0))
+        refits = self._refits(history, members)
+        refitted = self._pace * _WRITER_S + refits_wall_s(refits, self._slots)
         before = max(self._pace * posterior_s(len(history)), refitted)
         self._correction_s = self._pace * _correction_s(history)
         of_times = _EVENT_REST_S_PATIENT if history.metric.name in EVENT_METRICS else 0.0
         self._last_s = self._pace * (_REST_S + (_REST_S_PATIENT + of_times) * self._n_patients)
-        self._rest_s = self._last_s + self._correction_s
-        validation_s = max(self._correction_s, self._kept_for_intervals_s(refits))
+        validation_s = max(self._correction_s, self._kept_for_intervals_s([refit.seconds for refit in refits]))
         needed = _MARGIN * (before + self._last_s) + validation_s
         most = _DELIVERY_MOST if self._pace < _BUSY else _DELIVERY_MOST_BUSY
         self._delivery_s = min(needed, most * self._budget_s)
@@ -140,7 +151,7 @@ class Clock:
 
     def finals_are_due(self, history: History, most: int, *, share: float, margin: float) -> bool:
         """Whether, after `share` of the time, the best `most` need what is left to run on all patients."""
-        seconds = [self._of_all_patients_s(e.duration_s, e) for e in self.finalists(history, most)]
+        seconds = [e.duration_s * self._on_all(e) for e in self.finalists(history, most)]
         finals_s = max(sum(seconds) / self._slots, max(seconds, default=0.0))
         left_s = self.remaining_s() - self._delivery_s
         return self.share_spent() >= share and left_s <= margin * finals_s
@@ -161,8 +172,7 @@ class Clock:
 
     def _learns_from_fewer(self, evaluation: Evaluation) -> bool:
         """Whether a configuration's prediction is fitted to less than half of all patients."""
-        key = f"prediction/{evaluation.configuration.prediction.algorithm}"
-        most = next(a.max_patients for a in registered() if a.key == key)
+        most = find_registered("prediction", evaluation.configuration.prediction.algorithm).max_patients
         return most is not None and most < self._n_patients / 2
 
     def finalist_s(self, n_patients: int, simple_s: float) -> float:
@@ -178,15 +188,37 @@ class Clock:
     def _is_sampled(self, evaluation: Evaluation) -> bool:
         return (evaluation.n_patients or self._n_patients) < self._n_patients
 
-    def affordable(self, refits_s: Sequence[float]) -> list[bool]:
+    def haste(self, evaluation: Evaluation) -> float:
+        """Share of its seconds that an evaluation may take on all patients if it is to be slowed later; at most 1."""
+        predicted_s = evaluation.duration_s * self._on_all(evaluation) / min(self._slots, self._folds)
+        return min(1.0, _HASTY_SHARE * self.remaining_s() / max(predicted_s, 1e-6))
+
+    def slowdown(self, evaluation: Evaluation) -> float:
+        """How many times longer a finalist and its refit may take, if nothing else is refitted and no interval made."""
+        refit = Refit.of(evaluation, self._folds)
+        needed_s = evaluation.duration_s / min(self._slots, self._folds) + refit.on_all(self._slots)
+        return _SLOWED_SHARE * max(0.0, self._single_refit_left_s()) / max(needed_s, 1e-6)
+
+    def single_refit_is_due(self, history: History) -> bool:
+        """Whether the refit of the best evaluation alone needs the time left, beside what follows the refits."""
+        best = max(history.succeeded, key=lambda e: history.metric.gain(e.score or 0.0))
+        refit = Refit.of(best, self._folds)
+        return self._single_refit_left_s() <= _MARGIN * refit.on_all(self._slots)
+
+    def _single_refit_left_s(self) -> float:
+        return self.remaining_s() - self._pace * _WRITER_S - _MARGIN * self._last_s - self._correction_s
+
+    def affordable(self, refits: Sequence[Refit]) -> list[bool]:
         """Flag the refits, asked for in this order, that are likely to end in time; skip those that do not fit."""
         left = [self._refits_left_s() - self._pace * _WRITER_S] * self._slots
-        kept = []
-        for seconds in refits_s:
-            slot = max(range(self._slots), key=lambda i: left[i])
-            kept.append(seconds <= left[slot])
-            if kept[-1]:
-                left[slot] -= seconds
+        kept = [False] * len(refits)
+        for places, threads in plan_phases(refits, self._slots):
+            for place in places:
+                needed_s = refits[place].on_all(threads)
+                slots = range(self._slots) if threads > 1 else [max(range(self._slots), key=lambda i: left[i])]
+                if all(needed_s <= left[slot] for slot in slots):
+                    kept[place] = True
+                    left = [each - needed_s if slot in slots else each for slot, each in enumerate(left)]
         return kept
 
     def refits_end(self) -> bool:
@@ -202,24 +234,25 @@ class Clock:
         return self.remaining_s() <= self._pace * (_MODEL_S if begun else _MODEL_S + _FIRST_RULE_S)
 
     def _refits_left_s(self) -> float:
-        return self.remaining_s() - self._rest_s
+        # A member is worth more than most of the correction's resamples.
+        return self.remaining_s() - self._last_s - _LEAST_CORRECTION * self._correction_s
 
     def intervals_s(self) -> float:
         """Seconds that the intervals may take from now on; 0 if there are none to spare."""
         most = self._validation_most * self._budget_s
         return max(0.0, min(most, self.remaining_s() - _MARGIN * self._last_s) - _LEARNING_S)
 
-    def _refits_s(self, history: History, members: Collection[int] | None) -> list[float]:
-        """Seconds of one refit of each member or, if these are unknown, of each likely one."""
+    def _refits(self, history: History, members: Collection[int] | None) -> list[Refit]:
+        """Refits of the members or, if these are unknown, of each likely one."""
         if members is not None:
-            return [refit_s(e) for e in history.succeeded if e.number in members]
+            return [Refit.of(e, self._folds) for e in history.succeeded if e.number in members]
         # After exploring a sample, each finalist may be a member.
         most = MAX_FINALISTS if any(map(self._is_sampled, history.succeeded)) else _MEMBERS
-        return [self._of_all_patients_s(refit_s(e), e) for e in self.finalists(history, most)]
+        return [Refit.of(e, self._folds).times(self._on_all(e)) for e in self.finalists(history, most)]
 
-    def _of_all_patients_s(self, seconds: float, evaluation: Evaluation) -> float:
-        """Scale the seconds of an evaluation on a sample to all patients."""
-        return seconds * self._n_patients / (evaluation.n_patients or self._n_patients)
+    def _on_all(self, evaluation: Evaluation) -> float:
+        """All patients, as a multiple of those of an evaluation."""
+        return self._n_patients / (evaluation.n_patients or self._n_patients)
 
     def _kept_for_intervals_s(self, refits_s: Sequence[float]) -> float:
         if not refits_s:
@@ -245,10 +278,3 @@ def _correction_s(history: History) -> float:
         each += 0.0 if history.metric.ranks_only else _EVENT_WHOLE_S
         return n * each * n_event_resamples(n, pipelines)
     return n_resamples(n, pipelines) * (_RESAMPLE_S + _RESAMPLE_S_EACH * n * (pipelines + _RESAMPLE_AVERAGE))
-
-
-def refit_s(evaluation: Evaluation) -> float:
-    """Expected seconds of fitting a configuration to all patients that it was evaluated on."""
-    if evaluation.out_of_bag:
-        return evaluation.duration_s
-    return _ALL_PATIENTS * evaluation.duration_s / max(1, len(evaluation.fold_scores))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,13 @@ from autoprog.optimizer import Optimizer, Posterior, Proposal
 from autoprog.search.batches import Batches
 from autoprog.search.clock import MAX_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
+from autoprog.search.finalists import (
+    WORTH_MORE,
+    list_to_slow,
+    on_all_patients,
+    slowed,
+    slowest_factor,
+)
 from autoprog.search.planning import build_exploration_plan, build_opening, build_optimizer, build_plan
 from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.search.warm_start import with_start
@@ -33,16 +40,15 @@ BATCHES_UNDER_WAY = 2
 """Batches evaluated at the same time."""
 
 # On a large cohort, once the finalists need the time left, no batch is proposed after the first share of the time for
-# evaluations, and running evaluations end after the second. The margins multiply the finalists' predicted time.
-_EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
+# evaluations, and running evaluations end after the second. The margins multiply the finalists' predicted time, to
+# leave as much for slowed boosters.
+_EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.1, 0.15
 # Processor seconds that a pipeline of the opening may take: a share of the time budget, but at least so many, as a
 # booster that is cut off costs nearly as much as one that ends.
 _OPENING_SHARE, _OPENING_LEAST_S = 0.25, 5.0
-_EXPLORATION_MARGIN, _END_MARGIN = 1.5, 1.2
+_EXPLORATION_MARGIN, _END_MARGIN = 3.0, 2.4
 # Seed of the ensemble, unlike any number of a batch; those seed the proposals.
 _ENSEMBLE_STREAM = 2**32 - 1
-# On all patients, a path may extend to this multiple of the best value on the sample.
-_FURTHER = 3
 
 
 class Exploration:
@@ -75,9 +81,11 @@ class Exploration:
             state.elapsed_s + time.monotonic() - state.loaded_at,
             slots=dispatcher.slots,
             n_patients=cohort.n_rows,
+            folds=self.plan.folds,
             delivers_alone=state.delivers_alone,
         )
         self._last_beside: tuple[int, Contributions | None] | None = None
+        self._enough: tuple[int, bool] | None = None
         self._expect()
 
     @cached_property
@@ -155,13 +163,13 @@ class Exploration:
     def run(self) -> None:
         """Explore until the budget is spent, the space is exhausted or the client cancels."""
         self._store.record_phase(self._claim, Phase.SEARCH)
-        if self._batches.final is None:
+        if not self._batches.final:
             self._explore()
-            # The best configurations of a sample are evaluated again, on all patients, in one last batch.
-            if self._is_sampled and not self._signals.cancel.is_set() and (finalists := self._finalists()):
-                self._record(finalists, self.optimizer_state, is_final=True)
-        if self._batches.final is not None:
-            self._evaluate_finalists(self._batches.final)
+        # The best configurations of a sample are evaluated again, on all patients, then boosters among them slowed.
+        if self._batches.final or (self._is_sampled and self._record_finalists(self._finalists())):
+            self._evaluate_finalists(*self._batches.final, stop=self._enough_finalists)
+            while self._record_finalists(self._slowed()):
+                self._evaluate_finalists(self._batches.final[-1], stop=self._slow_ones_end)
 
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())
@@ -209,14 +217,21 @@ class Exploration:
     def _is_of_opening(self, batch: int) -> bool:
         return not self._batches.opening.isdisjoint(self._batches.numbers(batch))
 
-    def _evaluate_finalists(self, finalists: Proposal) -> None:
+    def _evaluate_finalists(self, *finalists: Proposal, stop: Callable[[], bool]) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
-        stream.add(finalists.batch, self._missing(finalists), race=None)
-        for evaluation in stream.run(self._dispatcher, self._stop):
+        for batch in finalists:
+            stream.add(batch.batch, self._missing(batch), None, self._final_limits(batch))
+        for evaluation in stream.run(self._dispatcher, stop):
             self.clock.count(stream.slots)
             self.clock.keep_pace(stream.pace)
             self._take(evaluation)
         self._signals.check()
+
+    def _final_limits(self, finalists: Proposal) -> dict[int, float]:
+        """Limits of slowed boosters, which are planned to take most of the time."""
+        if finalists is self._batches.final[0]:
+            return {}
+        return dict.fromkeys(self._batches.numbers(finalists.batch), self.state.settings.final_s)
 
     def _stream(self, plan: Plan, limit_s: float) -> EvaluationStream:
         limits = CallLimits(limit_s, self.state.settings.limits.memory_mb)
@@ -234,6 +249,24 @@ class Exploration:
             return False
         self._expect_the_members()
         return self.clock.evaluations_end()
+
+    def _enough_finalists(self) -> bool:
+        """Whether the time left is worth more for the best booster, slowed, than for further finalists."""
+        # Decided once for each result, as what runs is then worth its end.
+        known = len(self._evaluations)
+        if self._enough is None or self._enough[0] != known:
+            self._enough = known, self._is_time_for_slow_ones()
+        return self._stop() or self._enough[1]
+
+    def _slow_ones_end(self) -> bool:
+        """Whether a slowed booster must end for the refit of the best one."""
+        if self._signals.leave() or self._signals.cancel.is_set():
+            return True
+        return self.clock.single_refit_is_due(self.final)
+
+    def _is_time_for_slow_ones(self) -> bool:
+        boosters = list_to_slow(self.final)
+        return bool(boosters) and self.clock.slowdown(boosters[0]) < min(WORTH_MORE, slowest_factor(boosters[0]))
 
     def _explored_enough(self) -> bool:
         """Whether exploration must end, for example because the finalists need the time left."""
@@ -303,9 +336,28 @@ class Exploration:
         history = self.explored
         most = min(MAX_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
         best_first = self.clock.finalists(history, max(0, most))
-        chosen = dict.fromkeys(_on_all_patients(e) for e in (*history.evaluations[:1], *best_first))
+        best_first = [*history.evaluations[:1], *best_first]
+        chosen = dict.fromkeys(on_all_patients(e, self.clock.haste(e)) for e in best_first)
         known = {e.proposed for e in self.final}
         return tuple(c for c in chosen if c not in known)[: max(0, most)]
+
+    def _slowed(self) -> tuple[Configuration, ...]:
+        """The best booster among the first finalists that was not slowed yet, as slow as the time left allows."""
+        if self._stop() or len(self._evaluations) >= self.state.settings.budget.evaluations:
+            return ()
+        first, *done = self._batches.final
+        numbers = self._batches.numbers(first.batch)
+        among = replace(self.final, evaluations=tuple(e for e in self.final if e.number in numbers))
+        for booster in list_to_slow(among)[len(done) :]:
+            slower = slowed(booster, self.clock.slowdown(booster))
+            return () if slower is None else (slower,)
+        return ()
+
+    def _record_finalists(self, configurations: tuple[Configuration, ...]) -> bool:
+        """Store a batch of finalists; false if there are none or the search was cancelled."""
+        if self._signals.cancel.is_set():
+            return False
+        return self._record(configurations, self.optimizer_state, is_final=True) is not None
 
     def _missing(self, proposal: Proposal) -> dict[int, Configuration]:
         """Configurations of a batch that are not evaluated yet, by evaluation number."""
@@ -351,14 +403,6 @@ class Exploration:
     def _why_cancelled(self) -> str:
         if self._signals.cancel.is_set():
             return "the search was cancelled"
-        return "the time budget was spent" if self.clock.evaluations_end() else "the time to explore was spent"
-
-
-def _on_all_patients(evaluation: Evaluation) -> Configuration:
-    """Configuration to evaluate on all patients; its path ends soon after the best value on the sample."""
-    if evaluation.path is None:
-        return evaluation.configuration
-    name, bound = evaluation.path.hyperparameter, evaluation.path.bound
-    chosen = dict(evaluation.configuration.prediction.parameters)[name]
-    most = min(type(chosen)(_FURTHER * chosen), bound)
-    return evaluation.configuration.at("prediction", name, most)
+        if self.clock.evaluations_end():
+            return "the time budget was spent"
+        return "the time left was given to a slower booster" if self._batches.final else "the time to explore was spent"

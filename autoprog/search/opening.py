@@ -14,7 +14,7 @@ from autoprog.space import Configuration, Parameter, PipelineKind, Step, TableSh
 # Patients from which forests and deep trees pay off, and from which slow algorithms do.
 _FEW, _MANY = 350, 2_000
 _KERNEL_PATIENTS, _SLOW_PATIENTS = 2_500, 3_000
-# So many patients are explored on a sample: slow learning rates would take too long on all of them.
+# So many patients are explored on a small sample.
 _VERY_MANY = 50_000
 
 # Strong and quick pipelines come first, slow ones last. Hyperparameters with a path stand at their bound. Pipelines
@@ -64,6 +64,20 @@ _OF_MANY = (
     "deepest_boosting",
     "network",
 )
+_OF_VERY_MANY = (
+    "small_random_boosting",
+    "firm_random_boosting",
+    "deep_boosting",
+    "boosting",
+    "splines",
+    "small_boosting",
+    "deep_random_boosting",
+    "random_boosting",
+    "l1",
+    "kernel",
+    "ridge",
+    "network",
+)
 _OF_EVENT_TIMES = (
     "spline_cox",
     "small_boosting",
@@ -103,7 +117,9 @@ def names_for(shape: TableShape, n_patients: int) -> tuple[str, ...]:
         return _OF_EVENT_TIMES
     if n_patients < _FEW:
         return _OF_FEW
-    return _OF_SOME if n_patients < _MANY else _OF_MANY
+    if n_patients < _MANY:
+        return _OF_SOME
+    return _OF_MANY if n_patients < _VERY_MANY else _OF_VERY_MANY
 
 
 def kinds_by_names(kinds: Sequence[PipelineKind]) -> dict[tuple[str, ...], PipelineKind]:
@@ -155,13 +171,13 @@ def _smooth(n: int) -> dict[str, Entry]:
 
 def _boosters(n: int) -> dict[str, Entry]:
     """Boosting, from stumps to the deepest trees, with random and with best splits."""
-    rate = 0.05 if n < _SLOW_PATIENTS else 0.08 if n < _VERY_MANY else 0.15
+    rate = 0.05 if n < _SLOW_PATIENTS else 0.08
     in_leaf = round(min(max(n / 50, 5), 20))
 
     def booster(**parameters: Parameter) -> Entry:
         return Entry("stochastic_boosting", {"trees": 1500, **parameters})
 
-    small_rate = 0.06 if n < _MANY else 0.12 if n < _VERY_MANY else 0.25
+    small_rate = 0.06 if n < _MANY else 0.12
     few_in_leaf = round(min(max(n / 30, 5), 30))
     return {
         "stumps": booster(learning_rate=rate, leaves=2, min_leaf=few_in_leaf, columns=0.5, rows=0.8),
@@ -169,8 +185,14 @@ def _boosters(n: int) -> dict[str, Entry]:
         "small_boosting": booster(
             learning_rate=small_rate, leaves=4, min_leaf=few_in_leaf, columns=0.5, rows=1.0, levels="outcomes"
         ),
+        "small_random_boosting": booster(
+            learning_rate=rate, leaves=9, min_leaf=50, columns=0.5, rows=0.9, l2=10.0, extra_trees=True
+        ),
         "random_boosting": booster(
             learning_rate=rate, leaves=31, min_leaf=in_leaf, columns=0.9, rows=0.9, extra_trees=True
+        ),
+        "firm_random_boosting": booster(
+            learning_rate=rate, leaves=15, min_leaf=50, columns=0.8, rows=0.9, l2=3.0, extra_trees=True
         ),
         "boosting": booster(
             learning_rate=rate, leaves=15, min_leaf=in_leaf, columns=0.7, rows=0.8, l2=2.0, levels="outcomes"

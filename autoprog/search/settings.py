@@ -243,8 +243,13 @@ class SearchSettings(BaseModel):
 
     @property
     def evaluation_s(self) -> float:
-        """Limit of an evaluation on all patients and of a refit, in processor seconds."""
+        """Limit of an evaluation on all patients, in processor seconds."""
         return self.limits.evaluation_s or max(MAX_EVALUATION_S, self.budget.time_s / 4)
+
+    @property
+    def final_s(self) -> float:
+        """Limit of a slowed finalist's evaluation, and of a refit, in processor seconds; the search's end is sooner."""
+        return self.limits.evaluation_s or max(MAX_EVALUATION_S, self.budget.time_s)
 
     @property
     def exploration_s(self) -> float:

@@ -26,11 +26,13 @@ from autoprog.model import dump_estimator
 from autoprog.performance import bootstrap_rows
 from autoprog.search.ports import CohortRef
 from autoprog.space import Configuration
+from autoprog.space.threads import lend_threads
 
 # Separates the draws of resamples from those of the folds, which have the same seed.
 _RESAMPLES_STREAM = 2**31
 
 _scratch: list[Path] = []
+_threads = [1]
 
 
 @lru_cache(maxsize=2)
@@ -46,9 +48,10 @@ def load_cohort(ref: CohortRef) -> Cohort:
     return from_parquet(content)
 
 
-def prepare(scratch: Path) -> None:
-    """Set the folder, private to the worker, that its child processes share."""
+def prepare(scratch: Path, threads: int) -> None:
+    """Set the folder, private to the worker, that its child processes share, and the most threads of one call."""
     _scratch.append(scratch)
+    _threads.append(threads)
 
 
 def evaluate_folds(
@@ -73,10 +76,10 @@ def evaluate_folds(
     return tuple(results)
 
 
-def fit(ref: CohortRef, configuration: Configuration, plan: Plan) -> bytes:
+def fit(ref: CohortRef, configuration: Configuration, plan: Plan, threads: int = 1) -> bytes:
     """Fit a configuration to all patients that the plan uses; the result is as `dump_estimator` writes it."""
     cohort = plan.sample(load_cohort(ref), configuration)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), lend_threads(min(threads, _threads[-1])):
         warnings.simplefilter("ignore")  # recorded when it was evaluated
         # The plan's folds set the caps that the configuration was evaluated with.
         pipeline = fit_pipeline(configuration, cohort, np.arange(cohort.n_rows), plan, plan.seed)

@@ -216,6 +216,8 @@ class Algorithm:
         a `PathLearner`.
     out_of_bag : bool
         Whether members are grown on bootstrap samples, so that one fit gives each patient's out-of-bag risk.
+    threaded : bool
+        Whether a fit uses the threads that are lent to it, and is the same bit by bit with any number of them.
     """
 
     stage: StageName
@@ -239,6 +241,7 @@ class Algorithm:
     table_1: bool = True
     path: str | None = None
     out_of_bag: bool = False
+    threaded: bool = False
 
     @property
     def key(self) -> str:

@@ -58,6 +58,11 @@ def registered() -> tuple[Algorithm, ...]:
     return tuple(_table.values())
 
 
+def find_registered(stage: StageName, name: str) -> Algorithm:
+    """The registered algorithm of a stage by name, whatever the number of causes; raises KeyError."""
+    return _table[f"{stage}/{name}"]
+
+
 def list_modules(configuration: Configuration) -> tuple[str, ...]:
     """The modules that a process imports before it fits this pipeline; see `Algorithm.modules`."""
     algorithms = (_table.get(f"{stage}/{configuration.step(stage).algorithm}") for stage in STAGES)

@@ -53,12 +53,13 @@ from autoprog.performance.score import (
 )
 from autoprog.validation.recalibration import Recalibration, shrunk_recalibration
 
-RESAMPLES, RESAMPLES_OF_MANY, RESAMPLES_OF_MOST = 500, 200, 100
+RESAMPLES = 500
 MIN_RESAMPLES = 20
 """Resamples that a correction makes even if its time is over."""
 
-# Limits of patients times pipelines by number of resamples; scoring the average costs as much as so many pipelines.
-_MANY, _MOST, _AVERAGE = 1_000_000, 10_000_000, 50
+# Fewer resamples from these patients times pipelines on; scoring the average costs as much as so many pipelines. With
+# 500,000 patients the interval is narrow, so that its width may be as uncertain as 40 resamples leave it.
+_FEWER_FROM, _AVERAGE = {25_000_000: 40, 10_000_000: 100, 1_000_000: 200}, 50
 # Resamples that correct the figures beside the score, each of which takes three recalibrations.
 _BESIDE = 200
 # Counts held at once, and resamples between two checks of the time.
@@ -283,9 +284,9 @@ def _sd(s: _Floats) -> float:
 
 
 def n_resamples(n_patients: int, n_pipelines: int) -> int:
-    """Number of resamples of a correction: 500, or 200 or 100 for many patients or pipelines."""
+    """Number of resamples of a correction: 500, or fewer, down to 40, for many patients or pipelines."""
     size = n_patients * (n_pipelines + _AVERAGE)
-    return RESAMPLES if size <= _MANY else RESAMPLES_OF_MANY if size <= _MOST else RESAMPLES_OF_MOST
+    return next((fewer for least, fewer in _FEWER_FROM.items() if size > least), RESAMPLES)
 
 
 def _counts(patients: Patients, resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.float32]]:

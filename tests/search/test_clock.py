@@ -7,7 +7,8 @@ import pytest
 
 from autoprog.evaluation import Evaluation, History, Status
 from autoprog.performance import METRICS, ScoringContext, make_event_metric
-from autoprog.search.clock import Clock, refit_s
+from autoprog.search.clock import Clock
+from autoprog.search.refits import Refit, refit_s
 from autoprog.space import Configuration, Step
 from autoprog.survival import StepFunction
 
@@ -21,6 +22,10 @@ def history(*seconds: float) -> History:
         for i, s in enumerate(seconds)
     ]
     return History(METRICS["auc_roc"], tuple(evaluations))
+
+
+def refits(*seconds: float) -> list[Refit]:
+    return [Refit(s) for s in seconds]
 
 
 def test_the_shortest_budget_leaves_half_for_evaluations() -> None:
@@ -54,7 +59,7 @@ def test_dear_members_end_the_evaluations_sooner() -> None:
     quick, dear = (Clock(100.0, 89.0, slots=2, n_patients=300) for _ in range(2))
     quick.expect(history(1.0, 1.0))
     dear.expect(history(40.0, 40.0))
-    assert refit_s(history(40.0).evaluations[0]) == pytest.approx(10.0)
+    assert refit_s(history(40.0).evaluations[0], 5) == pytest.approx(10.0)
     assert not quick.evaluations_end()
     assert dear.evaluations_end()
 
@@ -72,8 +77,8 @@ def test_known_members_are_planned_with_in_place_of_the_best() -> None:
 
 def test_refits_that_do_not_fit_are_passed_over_for_shorter_ones() -> None:
     clock = Clock(100.0, 87.3, slots=2, n_patients=300)  # a little more than 10 s for refits
-    assert clock.affordable([9.0, 5.0, 4.9, 4.0, 0.5]) == [True, True, True, False, True]
-    assert clock.affordable([20.0]) == [False]
+    assert clock.affordable(refits(9.0, 5.0, 4.9, 4.0, 0.5)) == [True, True, True, False, True]
+    assert clock.affordable(refits(20.0)) == [False]
     assert not clock.refits_end()
     assert Clock(100.0, 99.9, slots=2, n_patients=300).refits_end()
 
@@ -156,13 +161,13 @@ def test_workers_that_join_are_planned_with() -> None:
     explored = history(40.0, 40.0, 40.0, 40.0)
     finalist_s = clock.finalist_s(100, 0.0)
     assert clock.slots == 1
-    assert clock.affordable([45.0, 45.0]) == [True, False]
+    assert clock.affordable(refits(45.0, 45.0)) == [True, False]
     clock.expect(explored)
     assert clock.evaluations_end()
     clock.count(4)
     clock.expect(explored)
     assert not clock.evaluations_end()
-    assert clock.affordable([45.0, 45.0]) == [True, True]
+    assert clock.affordable(refits(45.0, 45.0)) == [True, True]
     assert clock.finalist_s(100, 0.0) == pytest.approx(4 * finalist_s)
     clock.count(0)  # nobody answers for the moment
     assert clock.slots == 4
@@ -186,3 +191,27 @@ def test_finalists_that_learn_from_all_patients_come_first_with_competing_causes
     clock = Clock(100.0, 0.0, slots=2, n_patients=10_000)
     found = clock.finalists(History(METRICS["auc_roc"], tuple(explored)), 3)
     assert [e.configuration.prediction.algorithm for e in found] == ["fine_gray", "cox", "survival_forest"]
+
+
+def test_a_slowed_finalist_and_its_refit_have_the_time_left() -> None:
+    """Its fold takes 10 s, the refit 12.5 on one thread; 1.9 s and their margin are for what follows."""
+    clock = Clock(100.0, 0.0, slots=1, n_patients=300)
+    explored = history(50.0)
+    rest = 1.3 * (1.3 + 5e-5 * 300)
+    assert clock.slowdown(explored.evaluations[0]) == pytest.approx(0.9 * (100 - 0.7 - rest) / 62.5, rel=1e-3)
+    assert Clock(100.0, 99.9, slots=1, n_patients=300).slowdown(explored.evaluations[0]) == 0.0
+
+
+def test_a_finalist_hastens_that_would_take_a_twentieth_of_the_time() -> None:
+    sampled = replace(history(1.0).evaluations[0], n_patients=1_000)
+    clock = Clock(100.0, 0.0, slots=2, n_patients=100_000)  # 50 s on two slots
+    assert clock.haste(sampled) == pytest.approx(0.1, rel=1e-3)
+    assert Clock(100.0, 0.0, slots=2, n_patients=2_000).haste(sampled) == 1.0
+
+
+def test_members_of_long_refits_share_the_threads() -> None:
+    """Of 30 s on two threads, 17.6 are taken; the refit of 9 s then fits beside another."""
+    members = [Refit(30.0, is_threaded=True), Refit(9.0), Refit(8.0), Refit(9.0)]
+    clock = Clock(100.0, 70.0, slots=2, n_patients=300)
+    assert clock.affordable(members) == [True, True, True, False]
+    assert Clock(100.0, 81.0, slots=2, n_patients=300).affordable(members) == [False, True, True, False]

@@ -108,3 +108,31 @@ def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.Mo
 
     assert names_with(5_000) == ["median", "miss_forest"]
     assert names_with(3_000) == ["median"]
+
+
+@pytest.mark.parametrize(("factor", "all_first"), [(2.0, False), (4.0, True)])
+def test_the_best_booster_is_slowed_on_all_patients(
+    factor: float, all_first: bool, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All finalists come first where the time left would make it as slow as the space allows, otherwise it goes on."""
+    dispatcher = InlineDispatcher(first_last=False)
+    monkeypatch.setattr(Clock, "slowdown", lambda *_: factor)
+    monkeypatch.setattr(Clock, "finals_are_due", lambda *_, **__: dispatcher.calls >= 12)
+    space = {**SETTINGS["space"], "imputation": ["none", "median"]}
+    space["prediction"] = ["logistic_regression", "stochastic_boosting"]
+    search_id = bench.queue(**{**SETTINGS, "space": space})
+    bench.runner(dispatcher).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded", search.error
+    evaluations = bench.evaluations(search_id)
+    batches = [[e for e in evaluations if e[1] == batch] for batch in sorted({e[1] for e in evaluations})]
+    rates = {e[0]: e[2]["prediction"]["parameters"].get("learning_rate") for e in evaluations}
+    finalists, *slower = batches[2:]
+    succeeded = [e for e in finalists if e[3] == "succeeded"]
+    assert (succeeded == finalists) == all_first
+    boosters = sorted((e for e in succeeded if rates[e[0]] is not None), key=lambda e: -e[4])
+    assert len(slower) == len(boosters) >= 1
+    for booster, (slowed,) in zip(boosters, slower, strict=True):
+        assert slowed[3] == "succeeded"
+        assert rates[slowed[0]] == pytest.approx(max(0.02, rates[booster[0]] / factor), rel=1e-2)
+        assert slowed[2] == {**booster[2], "prediction": slowed[2]["prediction"]}

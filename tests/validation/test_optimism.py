@@ -171,8 +171,7 @@ def test_two_patients_with_the_outcome_are_enough(grouped: bool) -> None:
 
 
 def test_many_patients_are_resampled_less_often_and_the_method_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimism_module, "_MANY", 1000)
-    monkeypatch.setattr(optimism_module, "RESAMPLES_OF_MANY", 7)
+    monkeypatch.setattr(optimism_module, "_FEWER_FROM", {1000: 7})
     y, p = worthless(0)
     score = corrected_score(
         METRICS["auc_roc"],

@@ -19,13 +19,14 @@ from autoprog.errors import ArtifactError, SearchFailedError
 from autoprog.evaluation import History, Plan, Status
 from autoprog.model import Member, ModelMetadata, PrognosticModel, check_estimator
 from autoprog.optimizer import Posterior
-from autoprog.search.clock import Clock, posterior_s, refit_s
+from autoprog.search.clock import Clock, posterior_s
 from autoprog.search.delivery.assessment import Choice, FittedEnsemble
 from autoprog.search.delivery.summary import DeliveryContext, ModelSummary, summarise_model
 from autoprog.search.loop import Exploration
 from autoprog.search.ports import Claim, Phase, SearchResult, SearchState, Store
+from autoprog.search.refits import Refit, plan_phases
 from autoprog.search.tasks import fit
-from autoprog.space import list_modules
+from autoprog.space import Configuration, list_modules
 from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, Dispatcher, Signals, run_calls
 
 # Module that writes fitted pipelines.
@@ -52,13 +53,13 @@ def deliver(
     store.record_phase(claim, Phase.ENSEMBLE)
     exploration.clock.count(dispatcher.slots)
     fitted = _fit_ensemble(exploration, history, plan)
-    ensemble, too_late = _in_time(fitted.ensemble, history, exploration.clock)
+    ensemble, too_late = _in_time(fitted.ensemble, history, plan, exploration.clock)
     # This process computes while the slots refit: small products, for which threads would take cores from the slots.
     with threadpool_limits(1), ThreadPoolExecutor(1) as aside:
         learnt = (exploration.counts()["n_proposed"] or 0) > 0  # of an opening alone the optimizer concludes nothing
         in_time = exploration.clock.allows(posterior_s(len(exploration.explored)))
         concluded = aside.submit(_concluded, exploration) if learnt and in_time else None
-        members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
+        members, ensemble, left_out = _refit(dispatcher, exploration, ensemble, history, plan, signals)
         lost = {m.number for m in fitted.ensemble.members} - {m.number for m in ensemble.members}
         fitted = replace(fitted, ensemble=ensemble, choice=fitted.choice._replace(lost=frozenset(lost)))
         context = DeliveryContext(
@@ -132,13 +133,13 @@ def _why_nothing(history: History) -> str:
     return f"no evaluation succeeded: {what}" + (f"; first reason: {reason}" if reason else "")
 
 
-def _in_time(ensemble: Ensemble, history: History, clock: Clock) -> tuple[Ensemble, list[str]]:
+def _in_time(ensemble: Ensemble, history: History, plan: Plan, clock: Clock) -> tuple[Ensemble, list[str]]:
     """Keep the members that the time left allows to refit, heaviest first; if none, the quickest."""
-    seconds = {e.number: refit_s(e) for e in history.succeeded}
-    kept = clock.affordable([seconds[m.number] for m in ensemble.members])
+    refits = {e.number: Refit.of(e, plan.folds) for e in history.succeeded}
+    kept = clock.affordable([refits[m.number] for m in ensemble.members])
     late = {m.number for m, is_kept in zip(ensemble.members, kept, strict=True) if not is_kept}
     if len(late) == len(ensemble.members):
-        late.remove(min(late, key=lambda number: seconds[number]))
+        late.remove(min(late, key=lambda number: refits[number].seconds))
     if not late:
         return ensemble, []
     texts = [f"the time budget left no time to refit {len(late)} of {len(ensemble.members)} members of the ensemble"]
@@ -146,25 +147,34 @@ def _in_time(ensemble: Ensemble, history: History, clock: Clock) -> tuple[Ensemb
 
 
 def _refit(
-    dispatcher: Dispatcher, state: SearchState, ensemble: Ensemble, plan: Plan, clock: Clock, signals: Signals
+    dispatcher: Dispatcher,
+    exploration: Exploration,
+    ensemble: Ensemble,
+    history: History,
+    plan: Plan,
+    signals: Signals,
 ) -> tuple[tuple[Member, ...], Ensemble, list[str]]:
     """Refit every member to all patients; leave out those that fail, with a warning, and reweight the others."""
-    outcomes: dict[str, CallOutcome] = {}
+    state, outcomes = exploration.state, dict[str, CallOutcome]()
 
     # Time limits only what follows the first refit: without any there is no model.
     def stop() -> bool:
         fitted = any(o.status is CallStatus.SUCCEEDED for o in outcomes.values())
-        return signals.leave() or (fitted and clock.refits_end())
+        return signals.leave() or (fitted and exploration.clock.refits_end())
 
-    calls = [
-        Call(str(m.number), fit, (state.cohort, m.configuration, plan), (*list_modules(m.configuration), _WRITER))
-        for m in ensemble.members
-    ]
-    limits = CallLimits(state.settings.evaluation_s, state.settings.limits.memory_mb)
-    for outcome in run_calls(dispatcher, calls, limits, stop):
-        outcomes[outcome.key] = _checked(outcome)
+    def call(number: int, configuration: Configuration, threads: int) -> Call:
+        arguments = (state.cohort, configuration, plan, threads)
+        return Call(str(number), fit, arguments, (*list_modules(configuration), _WRITER))
+
+    refits = {e.number: Refit.of(e, plan.folds) for e in history.succeeded}
+    limits = CallLimits(state.settings.final_s, state.settings.limits.memory_mb)
+    for places, threads in plan_phases([refits[m.number] for m in ensemble.members], exploration.clock.slots):
+        phase = [ensemble.members[place] for place in places]
+        calls = [call(m.number, m.configuration, threads) for m in phase]
+        for outcome in run_calls(dispatcher, calls, limits, stop):
+            outcomes[outcome.key] = _checked(outcome)
     signals.check()
-    failed = [outcomes[call.key] for call in calls if outcomes[call.key].status is not CallStatus.SUCCEEDED]
+    failed = [o for o in outcomes.values() if o.status is not CallStatus.SUCCEEDED]
     cut = [o for o in failed if o.status is CallStatus.CANCELLED]
     warnings = [
         f"evaluation {o.key} is left out of the ensemble: its refit ended as {o.status}, {o.reason}"
@@ -172,7 +182,7 @@ def _refit(
         if o not in cut
     ]
     if cut:
-        warnings.append(f"the time budget cut the refits of {len(cut)} of {len(calls)} members of the ensemble")
+        warnings.append(f"the time budget cut the refits of {len(cut)} of {len(outcomes)} members of the ensemble")
     if len(failed) == len(ensemble.members):
         raise SearchFailedError(f"no member of the ensemble could be refitted: {failed[0].reason}")
     ensemble = ensemble.without({int(o.key) for o in failed})

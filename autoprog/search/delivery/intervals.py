@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.ensemble import average
-from autoprog.search.clock import Clock, refit_s
+from autoprog.search.clock import Clock
 from autoprog.search.delivery.assessment import FittedEnsemble
 from autoprog.search.ports import SearchState
+from autoprog.search.refits import refit_s
 from autoprog.search.tasks import refit_on_resample
 from autoprog.space import list_modules
 from autoprog.validation import (
@@ -71,7 +72,7 @@ def estimate_intervals(
     """Refit the ensemble to bootstrap samples and estimate intervals; none from fewer than `MIN_REFITS` refits."""
     if signals.cancel.is_set():
         return IntervalEstimate((), "none was estimated, as the search was cancelled")
-    seconds = {e.number: refit_s(e) for e in fitted.history.succeeded}
+    seconds = {e.number: refit_s(e, fitted.plan.folds) for e in fitted.history.succeeded}
     available = clock.intervals_s()
     kept, number = affordable_refits(
         np.array([m.weight for m in fitted.ensemble.members]),

@@ -191,6 +191,7 @@ LIGHTGBM = Algorithm(
     takes=_HISTOGRAM,
     cost=Cost(0.08, patients=0.75, columns=0.75),
     stored_types=(_WRAPPER, "collections.OrderedDict", "lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier"),
+    threaded=True,
     path="trees",
     reference="Ke et al. (2017), NIPS 30; the defaults' l2 is too small to matter, ranges after the library's advice",
 )
@@ -215,6 +216,7 @@ STOCHASTIC_BOOSTING = Algorithm(
     takes=_HISTOGRAM,
     cost=Cost(0.15, patients=0.75, columns=0.75),
     stored_types=(_WRAPPER, "collections.OrderedDict", "lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier"),
+    threaded=True,
     reference=(
         "Friedman (2002), Comput. Stat. Data Anal. 38:367-378 (rows); Geurts, Ernst & Wehenkel (2006), Mach. Learn. "
         "63:3-42 (extra trees); Ke et al. (2017), NIPS 30; Micci-Barreca (2001), SIGKDD Explor. 3:27-32 (levels)"

@@ -18,6 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from autoprog.space.groups import Groups, splits_by_group
 from autoprog.space.path import PATIENCE, FittedPath, HeldOut, grid_up_to
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
+from autoprog.space.threads import lent_threads
+
+# Rows that tell when to end a fit: more would take a third of its time. If the rarer outcome is among them less often
+# than this, all rows tell.
+_MONITORED, _MONITORED_RARER = 50_000, 500
+# Many slow trees move the loss less than chance does: LightGBM waits for so many more of those that it has grown.
+_PATIENCE_SHARE = 0.1
 
 
 # Both libraries treat a single class, whichever it is, as no event: if all patients had the event, the risk would be 0.
@@ -46,6 +53,7 @@ class HistogramBooster(BinaryClassifier):
         columns = np.asarray(self._learn_columns(X, events, groups))
         booster = self._booster(columns.shape[1])
         self.estimator_ = booster.fit(columns, outcome, sample_weight=sample_weight, **self._codes)
+        self.estimator_.set_params(n_jobs=1)  # for predictions
         return self
 
     def fit_path(
@@ -61,9 +69,9 @@ class HistogramBooster(BinaryClassifier):
         self.classes_, events = two_classes(outcome)
         columns = np.asarray(self._learn_columns(X, events, groups))
         held_out = held_out._replace(X=np.asarray(self._columns(held_out.X)))
-        staged = _StagedLightgbm if type(self.estimator).__name__ == "LGBMClassifier" else _StagedXgboost
+        staged = _StagedLightgbm if _is_lightgbm(self.estimator) else _StagedXgboost
         booster = self._booster(columns.shape[1])
-        grown = staged(booster, columns, outcome, held_out, sample_weight, self._codes)
+        grown = staged(booster, columns, outcome, _monitored(held_out), sample_weight, self._codes)
         self.estimator_ = grown.estimator
         values = [int(v) for v in grid_up_to(self.least_trees, int(self.estimator.n_estimators))]
         if grown.has_lost_patience:
@@ -75,6 +83,8 @@ class HistogramBooster(BinaryClassifier):
     def _booster(self, n_columns: int) -> BaseEstimator:
         """The unfitted booster for a table of this width."""
         booster = clone(self.estimator)
+        if _is_lightgbm(booster):  # its trees do not depend on the number of threads
+            booster.set_params(n_jobs=lent_threads())
         types = getattr(booster, "feature_types", None)  # XGBoost alone has them
         # With few events, intervals are merged, and the last columns of the pooled table are fewer than planned.
         return booster if types is None else booster.set_params(feature_types=types[:n_columns])
@@ -118,6 +128,20 @@ class HistogramBooster(BinaryClassifier):
         return tags
 
 
+def _is_lightgbm(estimator: BaseEstimator) -> bool:
+    return type(estimator).__name__ == "LGBMClassifier"
+
+
+def _monitored(held_out: HeldOut) -> HeldOut:
+    """Held-out rows by which a fit ends: all, or a random part of many."""
+    n, n_events = len(held_out.y), int(np.count_nonzero(held_out.y))
+    if n <= _MONITORED or min(n_events, n - n_events) * _MONITORED < _MONITORED_RARER * n:
+        return held_out
+    rows = np.sort(np.random.default_rng(0).choice(n, _MONITORED, replace=False))
+    weight = None if held_out.weight is None else held_out.weight[rows]
+    return HeldOut(held_out.X[rows], held_out.y[rows], weight)
+
+
 def _parts(events: NDArray[np.float64]) -> int:
     """Number of folds, 2 to 5, such that each has patients with and without the event."""
     rarer = int(min(events.sum(), len(events) - events.sum()))
@@ -137,7 +161,7 @@ class _Patience:
         loss = env.evaluation_result_list[0][2]
         if loss < self._least:
             self._best, self._least = env.iteration, loss
-        elif env.iteration - self._best >= PATIENCE:
+        elif env.iteration - self._best >= max(PATIENCE, _PATIENCE_SHARE * self._best):
             self.is_lost = True
             raise EarlyStopException(env.iteration, env.evaluation_result_list)
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from autoprog.space import Algorithm, HeldOut, Space, TableShape
+from autoprog.space import Algorithm, HeldOut, Space, TableShape, find_registered
 from autoprog.space.path import PATIENCE, compute_log_loss, grid_up_to
-from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION, epochs
+from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION, epochs, histogram_booster
 from autoprog.space.prediction.mlp import EpochwisePerceptron
+from autoprog.space.threads import lend_threads
 
 LEARNERS = [a for a in (*PREDICTION, *BEYOND_TABLE_1) if a.path is not None and not a.takes_times]
 # XGBoost adds up in float32. A weakly penalised kernel has directions that hardly matter to the loss: where the solver
@@ -102,3 +103,36 @@ def test_a_grid_is_ascending_and_ends_at_its_bound() -> None:
     real = grid_up_to(3e-4, 3.0, 0.6)
     assert len(real) == 9
     np.testing.assert_allclose(np.diff(np.log(real)), np.log(real[1] / real[0]))
+
+
+def test_a_part_of_many_held_out_rows_ends_a_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path scores all rows as ever; where the rarer outcome would be too rare in the part, all rows end it."""
+    y = np.arange(400) % 4 == 0
+    rows = HeldOut(np.arange(400.0)[:, None], y.astype(int), np.arange(400.0))
+    assert histogram_booster._monitored(rows) is rows
+    monkeypatch.setattr(histogram_booster, "_MONITORED", 100)
+    assert histogram_booster._monitored(rows) is rows
+    monkeypatch.setattr(histogram_booster, "_MONITORED_RARER", 20)
+    part = histogram_booster._monitored(rows)
+    assert part.weight is not None
+    assert len(part.y) == len(np.unique(part.weight)) == 100
+    assert (part.X[:, 0] == part.weight).all()
+    assert (part.y == y[part.weight.astype(int)]).all()
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "stochastic_boosting"])
+def test_lent_threads_change_nothing_in_a_model(name: str) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(20_000, 8))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X)) > 0).astype(int)
+    algorithm = find_registered("prediction", name)
+    values = {h.name: h.default for h in algorithm.hyperparameters} | {"trees": 60}
+    assert algorithm.threaded
+    risks = []
+    for threads in (1, 2, 3):
+        with lend_threads(threads):
+            booster = algorithm.build(values, TableShape(20_000, 8, n_minority=9_000, has_missing=False), 0)
+            risks.append(booster.fit(X, y).predict_proba(X))
+        assert booster.estimator_.get_params()["n_jobs"] == 1
+    assert (risks[0] == risks[1]).all()
+    assert (risks[0] == risks[2]).all()
