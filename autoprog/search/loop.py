@@ -22,13 +22,7 @@ from autoprog.optimizer import Optimizer, Posterior, Proposal
 from autoprog.search.batches import Batches
 from autoprog.search.clock import MAX_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
-from autoprog.search.finalists import (
-    WORTH_MORE,
-    list_to_slow,
-    on_all_patients,
-    slowed,
-    slowest_factor,
-)
+from autoprog.search.finalists import WORTH_MORE, list_to_slow, on_all_patients, slowed, slowest_factor
 from autoprog.search.planning import build_exploration_plan, build_opening, build_optimizer, build_plan
 from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.search.warm_start import with_start
@@ -167,9 +161,12 @@ class Exploration:
             self._explore()
         # The best configurations of a sample are evaluated again, on all patients, then boosters among them slowed.
         if self._batches.final or (self._is_sampled and self._record_finalists(self._finalists())):
-            self._evaluate_finalists(*self._batches.final, stop=self._enough_finalists)
+            first, *slow = self._batches.final  # slow ones if this search was interrupted
+            self._evaluate_finalists(first, self._enough_finalists)
+            for batch in slow:
+                self._evaluate_finalists(batch, self._slow_ones_end)
             while self._record_finalists(self._slowed()):
-                self._evaluate_finalists(self._batches.final[-1], stop=self._slow_ones_end)
+                self._evaluate_finalists(self._batches.final[-1], self._slow_ones_end)
 
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())
@@ -217,10 +214,9 @@ class Exploration:
     def _is_of_opening(self, batch: int) -> bool:
         return not self._batches.opening.isdisjoint(self._batches.numbers(batch))
 
-    def _evaluate_finalists(self, *finalists: Proposal, stop: Callable[[], bool]) -> None:
+    def _evaluate_finalists(self, finalists: Proposal, stop: Callable[[], bool]) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
-        for batch in finalists:
-            stream.add(batch.batch, self._missing(batch), None, self._final_limits(batch))
+        stream.add(finalists.batch, self._missing(finalists), None, self._final_limits(finalists))
         for evaluation in stream.run(self._dispatcher, stop):
             self.clock.count(stream.slots)
             self.clock.keep_pace(stream.pace)

@@ -62,10 +62,8 @@ class Phase(NamedTuple):
 
 
 def plan_phases(refits: Sequence[Refit], slots: int) -> list[Phase]:
-    """Order in which refits run: long ones that would leave slots idle first, one by one on the threads of all slots.
-
-    Such a refit is the longest of those that are left, and takes longer than all others on the other slots.
-    """
+    """Order of the refits: long ones that would leave slots idle come first, one by one on the threads of all slots."""
+    # Such a refit is the longest of those that are left, and takes longer than all others on the other slots.
     left, phases = list(range(len(refits))), list[Phase]()
     while slots > 1 and left:
         longest = max(left, key=lambda i: refits[i].seconds)
