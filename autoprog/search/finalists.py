@@ -29,7 +29,7 @@ WORTH_MORE = 4.0
 
 
 def on_all_patients(evaluation: Evaluation, k: float = 1.0) -> Configuration:
-    """Configuration for all patients: its path ends soon after the sample's best value; a k below 1 hastens a booster."""
+    """Configuration for all patients: its path ends soon after the sample's best value; k below 1 hastens a booster."""
     configuration, path = evaluation.configuration, evaluation.path
     if path is None:
         return configuration
