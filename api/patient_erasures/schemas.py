@@ -63,7 +63,11 @@ class PatientErasureBody(BaseModel):
     models: ModelPolicy
     cohorts: list[ErasedCohort] = Field(description="Cohorts that had the patient. Empty if no cohort had.")
     derived: list[DerivedDocument]
-    not_searched: list[str] = Field(description="Cohorts without a column of identifiers, which may hold the patient.")
+    not_searched: list[str] = Field(
+        description=(
+            "Cohorts that may hold the patient: without a column of identifiers, or with lost or altered files."
+        )
+    )
 
 
 class PatientErasureDocument(PatientErasureBody):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
@@ -33,6 +34,8 @@ from autoprog.storage.repositories import (
 )
 from autoprog.storage.stored_files import store_all
 from autoprog.storage.tables import CohortRow, PatientErasureRow
+
+_log = structlog.stdlib.get_logger(__name__)
 
 _CHANGED = "one of the cohorts has changed meanwhile; repeat the request"
 _ROWS = "keeps rows of training patients"
@@ -120,8 +123,10 @@ def _find(context: Context, owner_id: str, request: PatientErasureRequest) -> tu
     with context.database.session(read_only=True) as session:
         rows = CohortRepository(session).all(owner_id)
     found: list[_Found] = []
+    not_searched: list[str] = []
     for row in rows:
         if row.identifiers_sha256 is None:
+            not_searched.append(row.id)
             continue
         try:
             identifiers = PatientIdentifiers.from_bytes(context.files.get("identifiers", row.identifiers_sha256))
@@ -129,14 +134,16 @@ def _find(context: Context, owner_id: str, request: PatientErasureRequest) -> tu
             if theirs.any():
                 cohort = from_parquet(context.files.get("cohorts", row.sha256))
                 found.append(_reduce(row, cohort, identifiers, theirs))
-        except ArtifactError:
+        except ArtifactError as error:
             # Its files are gone if the cohort was deleted, or a patient erased, since its row was read.
             with context.database.session(read_only=True) as session:
                 present = {each.id: each.sha256 for each in CohortRepository(session).all(owner_id)}
             if present.get(row.id) != row.sha256:
                 raise ConflictError(_CHANGED) from None
-            raise
-    return found, [row.id for row in rows if row.identifiers_sha256 is None]
+            # One cohort whose files are lost must not keep the patient in all others.
+            _log.warning("cohort_not_searched", cohort_id=row.id, reason=str(error))
+            not_searched.append(row.id)
+    return found, not_searched
 
 
 def _reduce(row: CohortRow, cohort: Cohort, identifiers: PatientIdentifiers, theirs: NDArray[np.bool_]) -> _Found:

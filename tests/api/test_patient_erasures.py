@@ -331,6 +331,22 @@ def test_a_cohort_that_changes_meanwhile_is_a_conflict(
         service.preview(context, owner_id, PatientErasureRequest(identifier=IDENTIFIER))
 
 
+@pytest.mark.parametrize("kind", ["identifiers", "cohorts"])
+def test_a_cohort_whose_file_is_lost_does_not_keep_the_patient_in_others(
+    kind: Kind, client: TestClient, database: Database, files: Files
+) -> None:
+    """The lost file is of no other cohort: its cohort has a patient fewer."""
+    header, *rows = with_identifiers().splitlines()
+    lost, other = upload(client, content=b"\n".join([header, *rows[:-1]])), upload(client)
+    with database.session() as session:
+        row = session.scalars(select(CohortRow).where(CohortRow.id == lost["id"])).one()
+        assert row.identifiers_sha256 is not None
+        files.delete(StoredFile(kind, row.identifiers_sha256 if kind == "identifiers" else row.sha256))
+    erasure = erase(client)
+    assert [each["cohort_id"] for each in erasure["cohorts"]] == [other["id"]]
+    assert erasure["not_searched"] == [lost["id"]]
+
+
 def test_faults_of_a_request_are_listed(client: TestClient) -> None:
     refused = client.post(ERASURES, json={"identifier": IDENTIFIER, "models": "some", "reference": 7, "other": 1})
     assert refused.status_code == 422
