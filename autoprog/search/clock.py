@@ -69,6 +69,9 @@ MORE_REFITS = 100
 
 # Past timings are no guarantee.
 _MARGIN = 1.3
+# Pace from which other work shares the cores. There, threads that wait for each other take two to three times as long
+# as one: two took 21 and 29 s beside 8 spinning processes, one 8 and 10.
+_SHARED = 1.25
 # Share of the time for evaluations, and for the refit, that a slowed booster is planned to take, and of the time left
 # that it may take before it is slowed.
 _SLOWED_SHARE, _HASTY_SHARE = 0.9, 0.05
@@ -121,6 +124,11 @@ class Clock:
         """Fits at once that are planned with, at least 1."""
         return self._slots
 
+    @property
+    def threads(self) -> int:
+        """Threads of a refit that runs alone: those of all slots on a quiet machine, one where others compute."""
+        return self._slots if self._pace < _SHARED else 1
+
     def expect(self, history: History, members: Collection[int] | None = None) -> None:
         """Reserve the time to deliver what this history would deliver: at most half of the budget, or more if busy.
 
@@ -131,7 +139,7 @@ class Clock:
             Numbers of the evaluations in its ensemble; if unknown, the best evaluations count, which are more.
         """
         refits = self._refits(history, members)
-        refitted = self._pace * _WRITER_S + refits_wall_s(refits, self._slots)
+        refitted = self._pace * _WRITER_S + refits_wall_s(refits, self._slots, self.threads)
         before = max(self._pace * posterior_s(len(history)), refitted)
         self._correction_s = self._pace * _correction_s(history)
         of_times = _EVENT_REST_S_PATIENT if history.metric.name in EVENT_METRICS else 0.0
@@ -196,14 +204,14 @@ class Clock:
     def slowdown(self, evaluation: Evaluation) -> float:
         """How many times longer a finalist and its refit may take, if nothing else is refitted and no interval made."""
         refit = Refit.of(evaluation, self._folds)
-        needed_s = evaluation.duration_s / min(self._slots, self._folds) + refit.on_all(self._slots)
+        needed_s = evaluation.duration_s / min(self._slots, self._folds) + refit.on(self.threads)
         return _SLOWED_SHARE * max(0.0, self._single_refit_left_s()) / max(needed_s, 1e-6)
 
     def single_refit_is_due(self, history: History) -> bool:
         """Whether the refit of the best evaluation alone needs the time left, beside what follows the refits."""
         best = max(history.succeeded, key=lambda e: history.metric.gain(e.score or 0.0))
         refit = Refit.of(best, self._folds)
-        return self._single_refit_left_s() <= _MARGIN * refit.on_all(self._slots)
+        return self._single_refit_left_s() <= _MARGIN * refit.on(self.threads)
 
     def _single_refit_left_s(self) -> float:
         return self.remaining_s() - self._pace * _WRITER_S - _MARGIN * self._last_s - self._correction_s
@@ -212,9 +220,9 @@ class Clock:
         """Flag the refits, asked for in this order, that are likely to end in time; skip those that do not fit."""
         left = [self._refits_left_s() - self._pace * _WRITER_S] * self._slots
         kept = [False] * len(refits)
-        for places, threads in plan_phases(refits, self._slots):
+        for places, threads in plan_phases(refits, self._slots, self.threads):
             for place in places:
-                needed_s = refits[place].on_all(threads)
+                needed_s = refits[place].on(threads)
                 slots = range(self._slots) if threads > 1 else [max(range(self._slots), key=lambda i: left[i])]
                 if all(needed_s <= left[slot] for slot in slots):
                     kept[place] = True

@@ -23,6 +23,7 @@ from autoprog.search.batches import Batches
 from autoprog.search.clock import MAX_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
 from autoprog.search.finalists import WORTH_MORE, list_to_slow, on_all_patients, slowed, slowest_factor
+from autoprog.search.opening import VERY_MANY
 from autoprog.search.planning import build_exploration_plan, build_opening, build_optimizer, build_plan
 from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.search.warm_start import with_start
@@ -34,13 +35,14 @@ BATCHES_UNDER_WAY = 2
 """Batches evaluated at the same time."""
 
 # On a large cohort, once the finalists need the time left, no batch is proposed after the first share of the time for
-# evaluations, and running evaluations end after the second. The margins multiply the finalists' predicted time, to
-# leave as much for slowed boosters.
-_EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.1, 0.15
+# evaluations, and running evaluations end after the second. The margins multiply the finalists' predicted time. With
+# very many patients, finalists and slowed boosters are worth more than what a sample tells.
+_EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
+_SHARE_OF_VERY_MANY, _ENDS_OF_VERY_MANY = 0.1, 0.15
 # Processor seconds that a pipeline of the opening may take: a share of the time budget, but at least so many, as a
 # booster that is cut off costs nearly as much as one that ends.
 _OPENING_SHARE, _OPENING_LEAST_S = 0.25, 5.0
-_EXPLORATION_MARGIN, _END_MARGIN = 3.0, 2.4
+_EXPLORATION_MARGIN, _END_MARGIN, _MARGINS_OF_VERY_MANY = 1.5, 1.2, 2.0
 # Seed of the ensemble, unlike any number of a batch; those seed the proposals.
 _ENSEMBLE_STREAM = 2**32 - 1
 
@@ -237,6 +239,11 @@ class Exploration:
     def _is_sampled(self) -> bool:
         return self.exploration_plan.patients is not None
 
+    @property
+    def _has_very_many(self) -> bool:
+        """Whether boosters are hastened, and slowed at the end."""
+        return self._is_sampled and self.cohort.n_rows >= VERY_MANY
+
     def _stop(self) -> bool:
         if self._signals.leave() or self._signals.cancel.is_set():
             return True
@@ -261,18 +268,21 @@ class Exploration:
         return self.clock.single_refit_is_due(self.final)
 
     def _is_time_for_slow_ones(self) -> bool:
-        boosters = list_to_slow(self.final)
+        boosters = list_to_slow(self.final) if self._has_very_many else []
         return bool(boosters) and self.clock.slowdown(boosters[0]) < min(WORTH_MORE, slowest_factor(boosters[0]))
 
     def _explored_enough(self) -> bool:
         """Whether exploration must end, for example because the finalists need the time left."""
-        return self._stop() or self._finals_are_due(_EXPLORATION_ENDS, _END_MARGIN)
+        share = _ENDS_OF_VERY_MANY if self._has_very_many else _EXPLORATION_ENDS
+        return self._stop() or self._finals_are_due(share, _END_MARGIN)
 
     def _time_is_up(self) -> bool:
         """Whether no further batch may be proposed."""
-        return self._stop() or self._finals_are_due(_EXPLORATION_SHARE, _EXPLORATION_MARGIN)
+        share = _SHARE_OF_VERY_MANY if self._has_very_many else _EXPLORATION_SHARE
+        return self._stop() or self._finals_are_due(share, _EXPLORATION_MARGIN)
 
     def _finals_are_due(self, share: float, margin: float) -> bool:
+        margin *= _MARGINS_OF_VERY_MANY if self._has_very_many else 1.0
         return self._is_sampled and self.clock.finals_are_due(self.explored, MAX_FINALISTS, share=share, margin=margin)
 
     def _propose(self) -> Proposal | None:
@@ -333,13 +343,14 @@ class Exploration:
         most = min(MAX_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
         best_first = self.clock.finalists(history, max(0, most))
         best_first = [*history.evaluations[:1], *best_first]
-        chosen = dict.fromkeys(on_all_patients(e, self.clock.haste(e)) for e in best_first)
+        k = {e.number: self.clock.haste(e) if self._has_very_many else 1.0 for e in best_first}
+        chosen = dict.fromkeys(on_all_patients(e, k[e.number]) for e in best_first)
         known = {e.proposed for e in self.final}
         return tuple(c for c in chosen if c not in known)[: max(0, most)]
 
     def _slowed(self) -> tuple[Configuration, ...]:
         """The best booster among the first finalists that was not slowed yet, as slow as the time left allows."""
-        if self._stop() or len(self._evaluations) >= self.state.settings.budget.evaluations:
+        if self._stop() or not self._has_very_many or len(self._evaluations) >= self.state.settings.budget.evaluations:
             return ()
         first, *done = self._batches.final
         numbers = self._batches.numbers(first.batch)

@@ -14,8 +14,9 @@ from autoprog.space import Configuration, Parameter, PipelineKind, Step, TableSh
 # Patients from which forests and deep trees pay off, and from which slow algorithms do.
 _FEW, _MANY = 350, 2_000
 _KERNEL_PATIENTS, _SLOW_PATIENTS = 2_500, 3_000
-# So many patients are explored on a small sample.
-_VERY_MANY = 50_000
+
+VERY_MANY = 50_000
+"""Patients from which a small sample says little of learning rates; see `autoprog.search.finalists`."""
 
 # Strong and quick pipelines come first, slow ones last. Hyperparameters with a path stand at their bound. Pipelines
 # that the space or the cohort's shape rules out are skipped.
@@ -119,7 +120,7 @@ def names_for(shape: TableShape, n_patients: int) -> tuple[str, ...]:
         return _OF_FEW
     if n_patients < _MANY:
         return _OF_SOME
-    return _OF_MANY if n_patients < _VERY_MANY else _OF_VERY_MANY
+    return _OF_MANY if n_patients < VERY_MANY else _OF_VERY_MANY
 
 
 def kinds_by_names(kinds: Sequence[PipelineKind]) -> dict[tuple[str, ...], PipelineKind]:

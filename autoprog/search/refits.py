@@ -36,9 +36,9 @@ class Refit:
         """The same configuration on so many times the patients."""
         return Refit(factor * self.seconds, self.is_threaded)
 
-    def on_all(self, slots: int) -> float:
-        """Seconds on the threads of all slots, if it can use them."""
-        return self.seconds / max(1.0, _THREADS_USED * slots) if self.is_threaded else self.seconds
+    def on(self, threads: int) -> float:
+        """Seconds on so many threads, if it can use them."""
+        return self.seconds / max(1.0, _THREADS_USED * threads) if self.is_threaded else self.seconds
 
 
 def refit_s(evaluation: Evaluation, folds: int) -> float:
@@ -61,24 +61,24 @@ class Phase(NamedTuple):
     threads: int
 
 
-def plan_phases(refits: Sequence[Refit], slots: int) -> list[Phase]:
-    """Order of the refits: long ones that would leave slots idle come first, one by one on the threads of all slots."""
+def plan_phases(refits: Sequence[Refit], slots: int, threads: int) -> list[Phase]:
+    """Order of the refits: first long ones that would leave slots idle, one by one on `threads` (1, or all slots')."""
     # Such a refit is the longest of those that are left, and takes longer than all others on the other slots.
     left, phases = list(range(len(refits))), list[Phase]()
-    while slots > 1 and left:
+    while threads > 1 and left:
         longest = max(left, key=lambda i: refits[i].seconds)
         others_s = sum(refits[i].seconds for i in left) - refits[longest].seconds
         if not refits[longest].is_threaded or refits[longest].seconds <= max(_LONG_S, others_s / (slots - 1)):
             break
         left.remove(longest)
-        phases.append(Phase((longest,), slots))
+        phases.append(Phase((longest,), threads))
     return [*phases, Phase(tuple(left), 1)] if left else phases
 
 
-def refits_wall_s(refits: Sequence[Refit], slots: int) -> float:
+def refits_wall_s(refits: Sequence[Refit], slots: int, threads: int) -> float:
     """Seconds until all are refitted."""
     total = 0.0
-    for places, threads in plan_phases(refits, slots):
-        seconds = [refits[i].on_all(threads) for i in places]
-        total += seconds[0] if threads > 1 else max(sum(seconds) / slots, *seconds)
+    for places, each in plan_phases(refits, slots, threads):
+        seconds = [refits[i].on(each) for i in places]
+        total += seconds[0] if each > 1 else max(sum(seconds) / slots, *seconds)
     return total

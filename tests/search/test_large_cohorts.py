@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from autoprog.search import planning
+from autoprog.search import loop, planning
 from autoprog.search.clock import Clock
 from autoprog.search.ports import CohortRef, SearchState
 from autoprog.search.settings import SearchSettings
@@ -116,6 +116,7 @@ def test_the_best_booster_is_slowed_on_all_patients(
 ) -> None:
     """All finalists come first where the time left would make it as slow as the space allows, otherwise it goes on."""
     dispatcher = InlineDispatcher(first_last=False)
+    monkeypatch.setattr(loop, "VERY_MANY", EVERYBODY)
     monkeypatch.setattr(Clock, "slowdown", lambda *_: factor)
     monkeypatch.setattr(Clock, "finals_are_due", lambda *_, **__: dispatcher.calls >= 12)
     space = {**SETTINGS["space"], "imputation": ["none", "median"]}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autoprog.evaluation import Evaluation, Status
+from autoprog.search.clock import Clock
 from autoprog.search.refits import Phase, Refit, is_threaded, plan_phases, refit_s, refits_wall_s
 from autoprog.space import Configuration, Step
 
@@ -31,25 +32,34 @@ def test_boosters_of_one_library_use_threads() -> None:
 
 
 def test_what_would_leave_slots_idle_runs_alone_on_all_threads() -> None:
-    assert plan_phases([LOGISTIC, LONG, SHORT], 2) == [Phase((1,), 2), Phase((0, 2), 1)]
-    assert plan_phases([LONG, LOGISTIC, Refit(60.0, is_threaded=True)], 2) == [
+    assert plan_phases([LOGISTIC, LONG, SHORT], 2, 2) == [Phase((1,), 2), Phase((0, 2), 1)]
+    assert plan_phases([LONG, LOGISTIC, Refit(60.0, is_threaded=True)], 2, 2) == [
         Phase((0,), 2),
         Phase((2,), 2),
         Phase((1,), 1),
     ]
-    assert refits_wall_s([LOGISTIC, LONG, SHORT], 2) == pytest.approx(100.0 / 1.7 + 20.0)
+    assert refits_wall_s([LOGISTIC, LONG, SHORT], 2, 2) == pytest.approx(100.0 / 1.7 + 20.0)
 
 
 @pytest.mark.parametrize("refits", [[LOGISTIC, SHORT], [SHORT], [LONG, LONG, LONG], [Refit(100.0), SHORT], []])
 def test_all_else_runs_at_the_same_time(refits: list[Refit]) -> None:
     """Short refits, such as have company that takes as long, and such as cannot use threads."""
     expected = [Phase(tuple(range(len(refits))), 1)] if refits else []
-    assert plan_phases(refits, 2) == expected
-    assert plan_phases(refits, 1) == expected
+    assert plan_phases(refits, 2, 2) == expected
+    assert plan_phases(refits, 1, 1) == expected
 
 
 def test_three_alike_share_four_slots() -> None:
-    assert plan_phases([LONG] * 3, 4)[0].threads == 4
-    assert plan_phases([LONG] * 8, 4) == [Phase(tuple(range(8)), 1)]
-    assert refits_wall_s([LOGISTIC] * 8, 4) == 40.0
-    assert refits_wall_s([], 4) == 0.0
+    assert plan_phases([LONG] * 3, 4, 4)[0].threads == 4
+    assert plan_phases([LONG] * 8, 4, 4) == [Phase(tuple(range(8)), 1)]
+    assert refits_wall_s([LOGISTIC] * 8, 4, 4) == 40.0
+    assert refits_wall_s([], 4, 4) == 0.0
+
+
+def test_where_others_compute_every_refit_has_one_thread() -> None:
+    assert plan_phases([LOGISTIC, LONG, SHORT], 2, 1) == [Phase((0, 1, 2), 1)]
+    assert refits_wall_s([LOGISTIC, LONG, SHORT], 2, 1) == 100.0
+    clock = Clock(300.0, 0.0, slots=2, n_patients=300)
+    assert clock.threads == 2
+    clock.keep_pace(3.0)
+    assert clock.threads == 1

@@ -168,7 +168,8 @@ def _refit(
 
     refits = {e.number: Refit.of(e, plan.folds) for e in history.succeeded}
     limits = CallLimits(state.settings.final_s, state.settings.limits.memory_mb)
-    for places, threads in plan_phases([refits[m.number] for m in ensemble.members], exploration.clock.slots):
+    clock = exploration.clock
+    for places, threads in plan_phases([refits[m.number] for m in ensemble.members], clock.slots, clock.threads):
         phase = [ensemble.members[place] for place in places]
         calls = [call(m.number, m.configuration, threads) for m in phase]
         for outcome in run_calls(dispatcher, calls, limits, stop):

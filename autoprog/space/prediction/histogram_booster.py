@@ -23,7 +23,7 @@ from autoprog.space.threads import lent_threads
 # Rows that tell when to end a fit: more would take a third of its time. If the rarer outcome is among them less often
 # than this, all rows tell.
 _MONITORED, _MONITORED_RARER = 50_000, 500
-# Many slow trees move the loss less than chance does: LightGBM waits for so many more of those that it has grown.
+# Many slow trees move the loss of a part less than chance does: LightGBM then waits for so many of those it has grown.
 _PATIENCE_SHARE = 0.1
 
 
@@ -151,8 +151,9 @@ def _parts(events: NDArray[np.float64]) -> int:
 class _Patience:
     """A LightGBM callback that ends training; the library's own callback also discards the last trees."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, sees_a_part: bool) -> None:
         self.is_lost = False
+        self._share = _PATIENCE_SHARE if sees_a_part else 0.0
         self._best, self._least = 0, float("inf")
 
     def __call__(self, env: Any) -> None:  # noqa: ANN401  LightGBM's type
@@ -161,7 +162,7 @@ class _Patience:
         loss = env.evaluation_result_list[0][2]
         if loss < self._least:
             self._best, self._least = env.iteration, loss
-        elif env.iteration - self._best >= max(PATIENCE, _PATIENCE_SHARE * self._best):
+        elif env.iteration - self._best >= max(PATIENCE, self._share * self._best):
             self.is_lost = True
             raise EarlyStopException(env.iteration, env.evaluation_result_list)
 
@@ -178,7 +179,7 @@ class _StagedLightgbm:
         sample_weight: NDArray[np.float64] | None,
         codes: dict[str, Any],
     ) -> None:
-        patience = _Patience()
+        patience = _Patience(sees_a_part=len(held_out.y) == _MONITORED)
         self.estimator = estimator.fit(
             X,
             y,
