@@ -145,10 +145,10 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
     if faults := _whole(most, 1, "/max_objects"):
         raise InvalidInputError(faults)
     M, N = model.n_objects, model.n_queries
-    sizes = range(1, min(most, M) + 1)
-    _check_size(1, M, sizes, N, "/max_objects")
     if most == 1 or M == 1:
         return model
+    sizes = range(1, min(most, M) + 1)
+    _check_size(1, M, sizes, N, "/max_objects")
     B = model.responses
     known = np.packbits(B.known_matrix(), axis=1)
     rows, seen, weights, members = [], [], [], []

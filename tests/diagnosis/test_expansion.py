@@ -22,6 +22,7 @@ from autoprog.diagnosis import (
     with_persistent_errors,
     with_several_objects,
 )
+from autoprog.diagnosis.expansion import MAX_EXPANDED
 from autoprog.diagnosis.noise import log_posterior
 from autoprog.errors import InvalidInputError
 
@@ -149,6 +150,11 @@ def test_models_are_refused_before_their_sets_are_counted(most: int) -> None:
     wide = build_model(np.ones((2, 50_000)), false_negative_rates=[0.1] * 50_000)
     with pytest.raises(InvalidInputError, match="gives more than 20,000 objects with 50,000 queries"):
         with_persistent_errors(wide, most)
+
+
+def test_a_model_of_single_objects_may_be_larger_than_any_expanded_one() -> None:
+    model = build_model(np.eye(MAX_EXPANDED + 1, 1, dtype=np.int8))
+    assert with_several_objects(model, 1) is model
 
 
 def test_several_objects_are_the_sets_of_them() -> None:
