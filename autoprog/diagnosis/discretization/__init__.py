@@ -29,10 +29,12 @@ from autoprog.diagnosis.discretization.learner import (
     candidate_thresholds,
     simulate,
 )
-from autoprog.diagnosis.discretization.posterior import ThetaPosterior
+from autoprog.diagnosis.discretization.posterior import MAX_PRIOR, MIN_PRIOR, ThetaPosterior
 
 __all__ = [
     "FORMS",
+    "MAX_PRIOR",
+    "MIN_PRIOR",
     "Bandit",
     "BanditOptions",
     "Choice",

@@ -77,7 +77,7 @@ class ThresholdLearner:
     choice : {"bandit", "exhaustive"}
         How the threshold is chosen.
     prior : (float, float)
-        Beta prior of every theta, above 0.
+        Beta prior of every theta, each from 1e-100 to 1e100.
 
     Raises
     ------
@@ -149,8 +149,7 @@ class ThresholdLearner:
 
     def beliefs_after(self, w: _Floats, question: Question, *, answer: bool) -> _Floats:
         """Beliefs after an answer, shape (J,), summing to 1, by the posterior means of theta."""
-        theta = self.posteriors[question.feature].mean[:, question.arm]
-        joint = w * (theta if answer else 1.0 - theta)
+        joint = w * self.posteriors[question.feature].chance(question.arm, answer=answer)
         after: _Floats = joint / joint.sum()
         return after
 
