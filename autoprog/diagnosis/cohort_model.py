@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Feature, classified
-from autoprog.cohort.messages import capped, count_text, near_names, pointer
-from autoprog.diagnosis.building import MAX_NAME, ModelOptions, build_model
+from autoprog.cohort.messages import capped, count_text, make_suggester, pointer
+from autoprog.cohort.spec_values import MAX_NAME, is_hidden
+from autoprog.diagnosis.building import ModelOptions, build_model, distinct_names, short_name
 from autoprog.diagnosis.discretization import candidate_thresholds
 from autoprog.diagnosis.learning import Case, Finding, ResponseLearner
 from autoprog.diagnosis.model import DiagnosisModel
@@ -94,7 +95,8 @@ def model_from_cohort(
     faults = _faults(cohort, choice)
     if faults:
         raise InvalidInputError(capped(faults, "/findings"))
-    names, group_of = _groups(cohort, choice.group)
+    levels, group_of = _groups(cohort, choice.group)
+    names = distinct_names([_name(level) for level in levels])
     columns = _findings(cohort, choice)
     given = {name: tuple(sorted(set(map(float, cut)))) for name, cut in choice.thresholds.items()}
     numeric = [j for j in columns if cohort.features[j].kind == "numeric"]
@@ -108,7 +110,7 @@ def model_from_cohort(
     model = build_model(
         packed,
         objects=objects,
-        queries=queries,
+        queries=distinct_names(queries),
         groups=[names[g] for g in groups],
         prior=counts.astype(np.float64),
         false_positive_rates=[choice.false_positive_rate] * len(queries),
@@ -124,9 +126,10 @@ def _faults(cohort: Cohort, choice: CohortChoice) -> list[Fault]:
     named = [("/group", choice.group)] if choice.group is not None else []
     named += [(f"/findings/{i}", name) for i, name in enumerate(choice.findings or ())]
     named += [(pointer("thresholds", name), name) for name in choice.thresholds]
+    suggest = make_suggester(known)
     for place, name in named:
         if name not in known:
-            faults.append(Fault(place, f"the cohort has no feature of this name{near_names(str(name), known)}"))
+            faults.append(Fault(place, f"the cohort has no feature of this name{suggest(str(name))}"))
     faults += _group_faults(cohort, choice, known) + _threshold_faults(cohort, choice, known)
     for i, name in enumerate(choice.findings or ()):
         if name == choice.group or name in (choice.findings or ())[:i]:
@@ -223,16 +226,17 @@ def _cuts(
 ) -> list[tuple[str, NDArray[np.bool_]]]:
     name, levels = feature.name, feature.levels
     if feature.kind == "numeric":
-        return [(_short(f"{name} > {cut:.12g}"), x > cut) for cut in thresholds[name]]
+        return [(_name(f"{name} > {cut:.12g}"), x > cut) for cut in thresholds[name]]
     if feature.kind == "binary":
-        return [(_short(f"{name} = {levels[1]}"), x == 1)]
+        return [(_name(f"{name} = {levels[1]}"), x == 1)]
     if feature.kind == "ordinal":
-        return [(_short(f"{name} >= {levels[k]}"), x >= k) for k in range(1, len(levels))]
-    return [(_short(f"{name} = {level}"), x == k) for k, level in enumerate(levels)]
+        return [(_name(f"{name} >= {levels[k]}"), x >= k) for k in range(1, len(levels))]
+    return [(_name(f"{name} = {level}"), x == k) for k, level in enumerate(levels)]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
+def _name(text: str) -> str:
+    """Make a name of a text of the cohort: levels may be long, and hold line breaks."""
+    return short_name("".join(" " if is_hidden(letter) else letter for letter in text).strip() or "…")
 
 
 def _distinct(answers: NDArray[np.int8], group_of: _Ints) -> tuple[Responses, _Ints, _Ints]:

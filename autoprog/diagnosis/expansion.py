@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from autoprog.diagnosis.building import MAX_CELLS, MAX_NAME
+from autoprog.diagnosis.building import MAX_CELLS, distinct_names, short_name
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
 from autoprog.errors import Fault, InvalidInputError
@@ -108,7 +108,7 @@ def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
     return dataclasses.replace(
         model,
         responses=Responses(np.concatenate(rows)[kept], model.n_queries),
-        objects=_distinct(names),
+        objects=distinct_names(names),
         groups=model.targets,
         group_of=model.target_of[of[kept]],
         grouped=True,
@@ -168,10 +168,10 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
     kept = np.flatnonzero(weight > 0)  # some underflow
     weight = weight[kept]
     members = [members[k] for k in kept]
-    names = _distinct([_short(" + ".join(model.objects[i] for i in s)) for s in members])
+    names = distinct_names([short_name(" + ".join(model.objects[i] for i in s)) for s in members])
     groups: dict[tuple[int, ...], int] = {}
     group_of = [groups.setdefault(tuple(sorted(set(model.group_of[list(s)].tolist()))), len(groups)) for s in members]
-    group_names = _distinct([_short(" + ".join(model.groups[g] for g in group)) for group in groups])
+    group_names = distinct_names([short_name(" + ".join(model.groups[g] for g in group)) for group in groups])
     return dataclasses.replace(
         model,
         responses=Responses(np.concatenate(rows)[kept], N, None if B.known is None else np.concatenate(seen)[kept]),
@@ -210,22 +210,4 @@ def _combinations(n: int, size: int) -> _Ints:
 def _variant(model: DiagnosisModel, index: int, wrong: Sequence[int]) -> str:
     if not wrong:
         return model.objects[index]
-    return _short(f"{model.objects[index]}, wrong: {', '.join(model.queries[q] for q in wrong)}")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
-
-
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Make names unique by appending a number to repeated ones."""
-    taken, found = set(names), []
-    seen: set[str] = set()
-    for name in names:
-        candidate, number = name, 1
-        while candidate in seen or (candidate != name and candidate in taken):
-            number += 1
-            candidate = f"{name[: MAX_NAME - 12]} ({number})"
-        seen.add(candidate)
-        found.append(candidate)
-    return tuple(found)
+    return short_name(f"{model.objects[index]}, wrong: {', '.join(model.queries[q] for q in wrong)}")

@@ -32,7 +32,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.diagnosis.building import ModelOptions, build_model
+from autoprog.diagnosis.building import ModelOptions, build_model, distinct_names, short_name
 from autoprog.diagnosis.discretization import BanditOptions, Question, ThresholdLearner
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.errors import Fault, InvalidInputError
@@ -186,7 +186,7 @@ class ResponseLearner:
         return build_model(
             ones,
             objects=self.labels,
-            queries=[query_name(self.findings[i], threshold) for i, threshold in chosen.items()],
+            queries=distinct_names([query_name(self.findings[i], threshold) for i, threshold in chosen.items()]),
             prior=self.prior,
             false_positive_rates=np.nan_to_num(fp).tolist(),
             false_negative_rates=np.nan_to_num(fn).tolist(),
@@ -214,7 +214,7 @@ class ResponseLearner:
 
 def query_name(finding: Finding, threshold: float) -> str:
     """Name of a query: the finding's name, followed by the threshold unless the finding is binary."""
-    return finding.name if finding.thresholds == (0.5,) else f"{finding.name} > {threshold:.12g}"
+    return short_name(finding.name if finding.thresholds == (0.5,) else f"{finding.name} > {threshold:.12g}")
 
 
 def _doubled(names: Sequence[str], place: str) -> list[Fault]:

@@ -70,6 +70,19 @@ def test_a_query_names_its_cut_to_the_digit() -> None:
     assert made.model.queries == ("platelets > 149999.5",)
 
 
+def test_levels_that_are_no_names_become_distinct_names() -> None:
+    levels = ("dull\nor sharp", "x" * 250 + "1", "x" * 250 + "2")
+    note = Feature("note", "categorical", levels)
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=(90, 2)).astype(np.float64)
+    features = (note, Feature("other", "categorical", levels))
+    cohort = Cohort("c", Binary("died", "1", "0"), features, codes, rng.integers(2, size=90).astype(np.int8))
+    model = model_from_cohort(cohort, CohortChoice(group="other"), rng=rng).model
+    assert {"dull or sharp", "note = dull or sharp"} < {*model.groups, *model.queries}
+    assert len(set(model.groups)) == len(set(model.queries)) == 3
+    assert max(map(len, (*model.groups, *model.queries, *model.objects))) <= 200
+
+
 def test_a_feature_can_be_the_group() -> None:
     choice = CohortChoice(group="pain", thresholds={"age": (50.0,)}, findings=("age", "sex", "stage"))
     options = ModelOptions(exponential_cost_base=2.0)

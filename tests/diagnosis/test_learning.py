@@ -69,6 +69,13 @@ def test_a_query_names_its_threshold_to_the_digit() -> None:
     assert query_name(Finding("platelets", (149_999.5, 150_000.5)), 149_999.5) == "platelets > 149999.5"
 
 
+def test_findings_of_the_longest_names_are_queries() -> None:
+    findings = [Finding("f" * 199 + last, (1.0, 2.0)) for last in "ab"]
+    first, second = ResponseLearner(findings, ["x", "y"]).to_model().queries
+    assert first != second
+    assert max(len(first), len(second)) <= 200
+
+
 def test_only_what_was_asked_for_is_counted_and_missing_values_teach_nothing() -> None:
     learner, rng = ResponseLearner(FINDINGS, LABELS), np.random.default_rng(3)
     case = learner.begin()
