@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.diagnosis import Finding, ResponseLearner, Sessions
-from autoprog.diagnosis.discretization import BanditOptions, Form
+from autoprog.diagnosis.discretization import BanditOptions, Form, expected_information
 from autoprog.diagnosis.learning import query_name
 from autoprog.errors import InvalidInputError
 
@@ -51,6 +51,14 @@ def test_it_comes_to_ask_what_tells_most_at_the_threshold_that_tells_most(form: 
     posterior = learner.learner.posteriors[1].mean[:, 2]
     assert posterior == pytest.approx([0.05, 0.95], abs=0.04)
     assert learner.prior == pytest.approx([0.5, 0.5], abs=0.05)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_after_few_cases_the_threshold_is_the_most_informative_of_what_was_seen(seed: int) -> None:
+    learner, _ = _taught(seed, 60)
+    posterior = learner.learner.posteriors[1]
+    best = int(np.argmax(expected_information(learner.prior, posterior.mean)))
+    assert learner.thresholds()[1] == FINDINGS[1].thresholds[best]
 
 
 def test_the_model_of_what_was_learnt() -> None:

@@ -7,8 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from api.diagnosis.matrix_columns import Matrix
 from api.diagnosis.matrix_file import MatrixLayout, read_matrix
 from api.diagnosis.models.schemas import (
@@ -83,9 +81,8 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort, faults: list[Fa
         false_positive_rate=request.false_positive_rate,
         false_negative_rate=request.false_negative_rate,
     )
-    rng = np.random.default_rng(0 if wrong else request.seed)
     options = ModelOptions() if wrong else build_options(request)
-    made = attempt(faults, lambda: model_from_cohort(cohort, choice, options=options, rng=rng))
+    made = attempt(faults, lambda: model_from_cohort(cohort, choice, options=options))
     if made is None or faults:
         raise InvalidInputError(faults)
     return dataclasses.replace(made, model=expanded_model(made.model, request))

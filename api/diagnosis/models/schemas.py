@@ -128,7 +128,8 @@ class CohortModelRequest(ModelChoices):
     group: str | None = Field(None, description="Feature whose level is identified. The default is the outcome.")
     findings: list[str] | None = Field(None, description="Features that can be asked for. The default is all.")
     thresholds: dict[str, list[FiniteFloat]] = Field(
-        default_factory=dict, description="Thresholds of numeric findings. Those of omitted findings are learnt."
+        default_factory=dict,
+        description="Thresholds of numeric findings. An omitted one is cut where it is most informative on the group.",
     )
     false_positive_rate: FiniteFloat = Field(0, description="False-positive rate of every query.")
     false_negative_rate: FiniteFloat = Field(
