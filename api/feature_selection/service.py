@@ -197,7 +197,7 @@ def observe_patient(
     """Predict a patient, then learn the label; raises NotFoundError, InvalidInputError and ConflictError."""
     streams, selections = FeatureStreamRepository(session), FeatureSelectionRepository(session)
     row = streams.lock(owner_id, stream_id)
-    selection = selections.of(owner_id, stream_id, request.selection_id)
+    selection = selections.of(owner_id, stream_id, request.selection_id, lock=True)
     faults = request.faults
     values = _bounded(request.values, selection.features, faults)
     stream = FeatureStream.from_json(row.state)

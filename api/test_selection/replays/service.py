@@ -154,7 +154,7 @@ def queue_replay(context: Context, session: Session, asked: AskedReplay) -> Repl
     problem = SelectionProblemRepository(session).lock(asked.problem.owner_id, asked.problem.id)
     replays = SelectionReplayRepository(session)
     row = replays.add(problem, document=asked.document(), table_sha256=sha256)
-    return replay_document(row, replays.load_job(row.id))
+    return replay_document(row, replays.load_job(row))
 
 
 def replay_document(row: SelectionReplayRow, job: JobRow, *, whole: bool = True) -> ReplayDocument:
