@@ -130,8 +130,9 @@ def _faults(cohort: Cohort, choice: CohortChoice) -> list[Fault]:
         if name not in known:
             faults.append(Fault(place, f"the cohort has no feature of this name{suggest(str(name))}"))
     faults += _group_faults(cohort, choice, known) + _threshold_faults(cohort, choice, known)
+    first: dict[str, int] = {}
     for i, name in enumerate(choice.findings or ()):
-        if name == choice.group or name in (choice.findings or ())[:i]:
+        if name == choice.group or first.setdefault(name, i) != i:
             faults.append(Fault(f"/findings/{i}", "is the group" if name == choice.group else "is named twice"))
     rates = (choice.false_positive_rate, choice.false_negative_rate)
     if not all(0 <= rate < 1 for rate in rates) or sum(rates) >= 1:
@@ -171,9 +172,9 @@ def _threshold_faults(cohort: Cohort, choice: CohortChoice, known: Mapping[str, 
 
 
 def _findings(cohort: Cohort, choice: CohortChoice) -> list[int]:
-    names = [feature.name for feature in cohort.features]
-    wanted = names if choice.findings is None else choice.findings
-    return [names.index(name) for name in wanted if name in names and name != choice.group]
+    place = {feature.name: j for j, feature in enumerate(cohort.features)}
+    wanted = place if choice.findings is None else choice.findings
+    return [place[name] for name in wanted if name in place and name != choice.group]
 
 
 def _groups(cohort: Cohort, group: str | None) -> tuple[tuple[str, ...], _Ints]:

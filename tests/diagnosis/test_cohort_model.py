@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -123,6 +124,13 @@ def test_missing_cells_need_an_error_rate() -> None:
     model = model_from_cohort(cohort, with_rate).model
     assert model.is_noisy
     assert int((model.responses.known_matrix() == 0).sum()) == 1
+
+
+def test_many_unknown_findings_are_told_at_once() -> None:
+    choice, start = CohortChoice(findings=tuple(f"finding {i}" for i in range(30_000))), time.process_time()
+    with pytest.raises(InvalidInputError):
+        model_from_cohort(_cohort(), choice)
+    assert time.process_time() - start < 2
 
 
 def test_records_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
