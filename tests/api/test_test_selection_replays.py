@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from api.test_selection.replays.service import MAX_SECONDS_AT_ONCE, AskedReplay
+from api.test_selection.replays.service import MAX_SECONDS_AT_ONCE, CheckedReplay
 from autoprog.csmd import (
     DiagnosticTest,
     PredictionTable,
@@ -65,7 +65,8 @@ def test_the_expected_time_grows_with_the_table() -> None:
     problem = SelectionProblem(make_arms("subset", tests, 0.01), make_policy("ts"))
     row = SelectionProblemRow(document=problem_to_json(problem))
     few, many = (
-        AskedReplay(row, PredictionTable(np.zeros((n, 1023), np.int8), None), 1, 1, "as_given", 0) for n in (10, 10_000)
+        CheckedReplay(row, PredictionTable(np.zeros((n, 1023), np.int8), None), 1, 1, "as_given", 0)
+        for n in (10, 10_000)
     )
     assert few.seconds < MAX_SECONDS_AT_ONCE < many.seconds
 

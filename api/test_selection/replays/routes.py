@@ -48,10 +48,10 @@ def create_replay(
     """
 
     def work(session: Session) -> StoredAnswer:
-        asked = service.asked_replay(context, principal.owner_id, problem_id, request.beside(once.faults))
-        if asked.seconds <= service.MAX_SECONDS_AT_ONCE:
-            return answer(200, service.run_replay(asked))
-        document = service.queue_replay(context, session, asked)
+        checked = service.check_replay(context, principal.owner_id, problem_id, request.beside(once.faults))
+        if checked.seconds <= service.MAX_SECONDS_AT_ONCE:
+            return answer(200, service.run_replay(checked))
+        document = service.queue_replay(context, session, checked)
         location = f"/v1/test-selection/problems/{problem_id}/replays/{document.id}"
         return answer(202, document, Location=location, Retry_After="1")
 
