@@ -255,7 +255,9 @@ def checked_table(
     Returns
     -------
     Y : ndarray of int8, shape = (rows, n)
+        Predictions, 0 or 1.
     truth : ndarray of int8, shape = (rows,), or None
+        Outcomes, 0 or 1; None if they are unknown.
 
     Raises
     ------

@@ -81,6 +81,7 @@ def model_from_cohort(
     Returns
     -------
     CohortModel
+        The model, and the cuts of its numeric findings.
 
     Raises
     ------
