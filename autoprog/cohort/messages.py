@@ -87,7 +87,10 @@ def absent_columns(place: str, wanted: Sequence[tuple[str, str]], names: Sequenc
     known = set(names)
     absent = [(at, name) for at, name in wanted if name not in known]
     suggest = make_suggester(names)
-    faults = [Fault(at, f"the file has no column {short(n, 60)}{suggest(n)}") for at, n in absent[:MAX_FAULTS]]
+    faults: list[Fault] = []
+    for at, name in absent[:MAX_FAULTS]:
+        suggestion = suggest(name)
+        faults.append(Fault(at, f"the file has no column {short(name, 60)}{suggestion}"))
     if len(absent) > MAX_FAULTS:
         rest = len(absent) - MAX_FAULTS
         faults.append(Fault(place, f"{rest:,} more columns that are named here are not in the file"))

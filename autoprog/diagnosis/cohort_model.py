@@ -102,8 +102,9 @@ def model_from_cohort(
     queries = _queries(cohort, columns, thresholds)
     if not queries:
         raise InvalidInputError([Fault("/findings", "every finding is constant: there is nothing to ask for")])
-    if len(cohort.X) * len(queries) > MAX_CELLS:
-        text = f"{len(cohort.X):,} records by {len(queries):,} queries, at most {MAX_CELLS:,} cells are allowed"
+    records = len(cohort.X)
+    if records * len(queries) > MAX_CELLS:
+        text = f"{records:,} records by {len(queries):,} queries, at most {MAX_CELLS:,} cells are allowed"
         raise InvalidInputError([Fault("/findings", text)])
     packed, groups, counts = _distinct(_answers(cohort.X, queries), group_of)
     objects = _object_names(names, groups)

@@ -352,9 +352,10 @@ class Sessions:
         """Faults of an answer after others, whose numbers are given by query."""
         faults: list[Fault] = []
         if answer.query not in self._index:
-            faults.append(Fault(f"{place}/query", f"the model has no such query{suggest(str(answer.query))}"))
-        elif answer.query in numbers:
-            faults.append(Fault(f"{place}/query", f"was answered before, as number {numbers[answer.query]}"))
+            near = suggest(str(answer.query))
+            faults.append(Fault(f"{place}/query", f"the model has no such query{near}"))
+        elif (number := numbers.get(answer.query)) is not None:
+            faults.append(Fault(f"{place}/query", f"was answered before, as number {number}"))
         if answer.answer is not None and not isinstance(answer.answer, bool):
             faults.append(Fault(f"{place}/answer", "must be true, false or null"))
         if answer.test is not None and answer.query in self._index:
