@@ -61,7 +61,7 @@ class Classification:
         frame = estimator._table(X, y)  # noqa: SLF001  a part of it
         labels = column_or_1d(np.asarray(y), warn=True)
         check_consistent_length(frame, labels, design.groups, design.weights)
-        estimator.classes_, positive = two_classes(labels, estimator.positive)
+        estimator.classes_, positive = two_classes(labels[design.weights_of(len(labels)) != 0], estimator.positive)
         name = getattr(y, "name", None)
         name = name if isinstance(name, str) else None
         return binary_cohort(frame, labels, positive, design, name=name, all_numeric=_is_array(X))

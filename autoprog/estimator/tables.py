@@ -192,7 +192,7 @@ def _cohort(
     if design.weights is not None:
         (spec["weights"],) = _unused(table, "weights")
         roles = {**roles, spec["weights"]: "sample_weight"}
-        weights = column_or_1d(np.asarray(design.weights, dtype=np.float64))
+        weights = design.weights_of(len(table))
         table = table.assign(**{spec["weights"]: weights})[weights != 0]
     with python_words(roles):
         found = CohortTable.of(_parquet(table), spec)

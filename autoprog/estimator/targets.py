@@ -24,6 +24,16 @@ class SamplingDesign:
     groups: ArrayLike | None = None
     weights: ArrayLike | None = None
 
+    def weights_of(self, n: int) -> NDArray[np.float64]:
+        """Weights of n patients; raises ValueError if all are 0."""
+        if self.weights is None:
+            return np.ones(n)
+        weights: NDArray[np.float64] = column_or_1d(np.asarray(self.weights, dtype=np.float64))
+        if n and not weights.any():
+            msg = "sample_weight: the weights of all patients are zero"
+            raise ValueError(msg)
+        return weights
+
 
 @dataclass(frozen=True, eq=False)
 class Survival:

@@ -69,5 +69,7 @@ def test_other_weights_are_named(change: tuple[int, float], text: str) -> None:
     w[change[0]] = change[1]
     with pytest.raises(InvalidArgumentsError, match=text):
         AutoPrognosis().fit(X, y, sample_weight=w)
+    with pytest.raises(ValueError, match="sample_weight: the weights of all patients are zero"):
+        AutoPrognosis().fit(X, y, sample_weight=np.zeros(len(X)))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         AutoPrognosis().fit(X, y, sample_weight=w[1:])
