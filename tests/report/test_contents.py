@@ -109,6 +109,16 @@ def test_calibration_has_a_band_at_every_horizon_and_for_every_cause(kind: str) 
     assert len({panel.title for panel in drawn}) == len(drawn)
 
 
+@EVERY_KIND
+def test_expected_over_observed_has_the_same_interval_in_the_text_on_calibration_as_in_its_table(kind: str) -> None:
+    run, report = report_of(kind)
+    text = next(b.text for b in section(report, "calibration").blocks if isinstance(b, Paragraph))
+    name = f"measures-{run.horizons[-1]:g}" if run.horizons else "measures"
+    (cell,) = (row[1] for row in blocks(report, Table)[name].rows if row[0].startswith("Expected / observed"))
+    assert f"expected over observed events {cell} (ideal: 1)" in text
+    assert " to " in cell
+
+
 def test_incidence_has_a_curve_with_its_band_and_the_numbers_at_risk_of_every_stratum() -> None:
     _, report = report_of("event_times")
     (panel,) = panels(report, "incidence")
