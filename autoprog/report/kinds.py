@@ -27,6 +27,8 @@ class Rows:
     start = "The model predicts"
     after = ""  # after the time within which the outcome is predicted
     entered = ""  # after the values that users enter
+    described = ""  # when the values that are described by outcome were measured
+    missing_of = ""  # what a share of missing values is of
     limits: tuple[str, ...] = ()  # for whom the model is not
 
     def outcome(self, run: ReportedRun) -> str:
@@ -39,7 +41,7 @@ class Rows:
 
     def characteristics(self, run: ReportedRun) -> tuple[str, ...]:
         """Notes to the table of the characteristics."""
-        return run.kind.characteristics
+        return run.kind.characteristics(run)
 
     def unit(self, run: ReportedRun) -> Literal["patient", "group"]:
         """What folds and intervals take as a whole."""
@@ -88,6 +90,8 @@ class Visits(Rows):
     start = "At each visit the model predicts"
     after = " of a visit"
     entered = " of all visits so far"
+    described = " at the first visit"
+    missing_of = " of the visits"
     limits = ("Patients whose earlier visits are unknown, where these would matter.",)
 
     def outcome(self, run: ReportedRun) -> str:
@@ -164,7 +168,6 @@ class Labels:
     riley = "riley_binary"  # reference of the minimum sample size
     rarer = "patients with the rarer outcome"  # whose number limits the predictors
     stratified_by = "outcome"
-    characteristics: tuple[str, ...] = ()  # notes to the table of the characteristics
     subgroups: tuple[str, ...] = ()  # notes to the table of the subgroups
     recalibrated = ""  # how recalibration takes the outcome
     band_keys: tuple[str, ...] = ()  # keys by which strata are told apart, beside their names
@@ -198,6 +201,10 @@ class Labels:
     def definition(self, outcome: Document) -> str:
         """Tell the column and both values."""
         return f"{quoted(outcome['column'])}: {outcome['positive']} is the outcome, {outcome['negative']} its absence."
+
+    def characteristics(self, run: ReportedRun) -> tuple[str, ...]:
+        """Notes to the table of the characteristics."""
+        return ()
 
     def limits(self, run: ReportedRun) -> tuple[str, ...]:
         """Times for which the model is not."""
@@ -276,9 +283,6 @@ class EventTimes:
     column, value, area, overall = "event", "event_of_interest", "auc", "overall"
     metrics = EVENT_METRICS
     riley, rarer, stratified_by = "riley_times", "events", "time and kind of event"
-    characteristics: tuple[str, ...] = (
-        "With the outcome: during follow-up, however long. Without: censored, or with a competing event.",
-    )
     subgroups: tuple[str, ...] = ("Until the last horizon.",)
     recalibrated = ", at all times at once and weighted by the inverse probability of censoring"
     band_keys: tuple[str, ...] = ("horizon",)
@@ -320,6 +324,11 @@ class EventTimes:
         )
         competing = outcome.get("competing")
         return f"{text}, and {listed(list(competing))} competing." if competing else f"{text}."
+
+    def characteristics(self, run: ReportedRun) -> tuple[str, ...]:
+        """Who counts as with the outcome, and who as without."""
+        without = "censored, or with a competing event" if run.competing else "censored"
+        return (f"With the outcome: during follow-up, however long. Without: {without}.",)
 
     def limits(self, run: ReportedRun) -> tuple[str, ...]:
         return (f"Times after the last horizon, {run.with_unit(number(run.horizons[-1]))}.",)

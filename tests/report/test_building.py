@@ -15,6 +15,7 @@ from docx.oxml.ns import qn
 from lxml import html as lxml_html
 from PIL import Image
 
+from autoprog.cohort import describe_by_outcome
 from autoprog.report.building import build_report
 from autoprog.report.digits import percentage
 from autoprog.report.document import Block, ItemList, Notice, Paragraph, Report, Section, Table
@@ -28,6 +29,7 @@ from autoprog.report.run import ReportedRun
 from autoprog.report.sentences import gain_figures, update, validation_sample
 from autoprog.report.svg import write_svg
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
+from tests.cohorts import event_cohort
 from tests.report.complete import complete_run
 from tests.report.runs import KINDS, changed, stored_run, updated_run
 
@@ -349,6 +351,16 @@ def test_strata_have_the_same_limits_in_table_checklist_and_card() -> None:
     assert "1.15 to 3.8" in texts_of_section(report, "strata")
     for name in ("tripod", "model-card"):
         assert any("medium at 365 from 1.15 to 3.8 %" in text for text in texts_of_section(report, name))
+
+
+def test_missing_values_of_visits_are_told_of_the_first_visit_where_patients_are_described() -> None:
+    cohort = event_cohort("pbcseq")
+    report = build_report(stored_run("visits"), describe_by_outcome(cohort))
+    text, *_, note = texts_of_section(report, "missing")
+    assert text == "2 of 15 characteristics have missing values at the first visit, at most in 9.0 % (chol)."
+    assert note == "Patients without a value at the first visit."
+    said = " ".join(texts_of_section(report, "methods"))
+    assert "Values were missing in 6 of 15 predictors, at most in 42.2 % of the visits (chol)." in said
 
 
 def test_a_share_that_is_not_zero_does_not_look_like_it() -> None:

@@ -77,6 +77,12 @@ def test_report_contains_every_figure(kind: str) -> None:
     assert bool(panels(report, "incidence")) == bool(run.horizons)
 
 
+def test_table_1_names_competing_events_only_where_there_are_some() -> None:
+    for kind in ("event_times", "competing"):
+        notes = " ".join(blocks(report_of(kind)[1], Table)["characteristics"].notes)
+        assert ("or with a competing event" in notes) == (kind == "competing")
+
+
 def tables_of(kind: str) -> set[str]:
     """The veterans' file, of event times, has no empty cell."""
     return TABLES - {"missing"} if kind == "event_times" else set(TABLES)

@@ -6,7 +6,7 @@ from autoprog.cohort import MIN_COUNTED, CohortDescription, FeatureSummary, Grou
 from autoprog.report.chart import Flow, FlowStep
 from autoprog.report.digits import EMPTY, count_share, decimal, percentage, significant
 from autoprog.report.document import Column, Figure, Paragraph, Section, Table
-from autoprog.report.phrases import listed, plural, quoted, were
+from autoprog.report.phrases import listed, plural, were
 from autoprog.report.run import ReportedRun
 from autoprog.report.wording import cause_name, feature_name, outcome_name
 
@@ -124,7 +124,7 @@ def missing_section(run: ReportedRun, description: CohortDescription | None) -> 
         return Section(name, title, left_out=_NO_FILE)
     found = [summary for summary in description.features if summary.everyone.n_missing]
     if not found:
-        return Section(name, title, (Paragraph("No value of any characteristic is missing."),))
+        return Section(name, title, (Paragraph(f"No value of any characteristic is missing{run.words.described}."),))
     n, n1 = description.n, description.n_with_outcome
     documents = {f["name"]: f for f in run.features}
     rows = [
@@ -144,17 +144,12 @@ def missing_section(run: ReportedRun, description: CohortDescription | None) -> 
         Column("Without", "number"),
         Column("Standardised difference", "number"),
     )
-    complete = len(description.features) - len(found)
-    note = (
-        f"Patients without a value. {plural(complete, 'characteristic')} without missing values not listed."
-        if complete
-        else ""
-    )
     largest = max(found, key=lambda s: s.everyone.n_missing)
     text = (
-        f"{plural(len(found), 'characteristic')} of {len(description.features)} "
-        f"{'has' if len(found) == 1 else 'have'} missing values; most are missing of "
-        f"{quoted(largest.feature.label or largest.feature.name)} ({percentage(largest.everyone.n_missing / n)})."
+        f"{len(found)} of {plural(len(description.features), 'characteristic')} "
+        f"{'has' if len(found) == 1 else 'have'} missing values{run.words.described}, at most in "
+        f"{percentage(largest.everyone.n_missing / n)} ({largest.feature.label or largest.feature.name})."
     )
-    table = Table(name, "Missing values by outcome", columns, tuple(rows), (note,) if note else ())
+    note = f"Patients without a value{run.words.described}."
+    table = Table(name, "Missing values by outcome", columns, tuple(rows), (note,))
     return Section(name, title, (Paragraph(text), table))

@@ -60,7 +60,8 @@ def missing_amount(run: ReportedRun) -> str:
     worst = run.with_missing[0]
     return (
         f"Values were missing in {len(run.with_missing)} of {n}, at most in "
-        f"{percent(worst['missing_fraction'])} ({run.labels[worst['name']]})."
+        f"{percent(worst['missing_fraction'])}{run.words.missing_of} "
+        f"({run.labels[worst['name']]})."
     )
 
 
