@@ -11,6 +11,7 @@ from autoprog.report.chart import Band, Chart, Flow, Line, Points
 from autoprog.report.document import Figure, ItemList, Paragraph, Report, Section, Table
 from autoprog.report.run import ReportedRun
 from tests.report.complete import complete_run
+from tests.report.runs import changed
 
 EVERY_KIND = pytest.mark.parametrize("kind", ["binary", "event_times"])
 
@@ -104,6 +105,20 @@ def test_roc_and_precision_recall_have_a_band_at_every_horizon(kind: str) -> Non
         drawn = panels(report, name)
         assert len(drawn) == max(1, len(run.horizons))
         assert all(marks(panel, Band) and marks(panel, Line) for panel in drawn)
+
+
+@EVERY_KIND
+def test_the_texts_of_roc_and_precision_recall_are_of_their_own_curve(kind: str) -> None:
+    drawn = blocks(report_of(kind)[1], Figure)
+    assert "Area under the ROC curve" in drawn["roc"].alt
+    assert "Area under the ROC curve" not in drawn["precision-recall"].alt
+
+
+def test_subgroups_too_small_to_be_measured_are_those_of_few_groups_too() -> None:
+    run, description = complete_run("binary")
+    grouped = changed(run, "ensemble", run={**run.origin, "n_groups": 12})
+    for each, few in ((run, "fewer than 10 patients with"), (grouped, "fewer than 10 patients or 2 groups with")):
+        assert few in blocks(build_report(each, description), Table)["subgroups"].notes[0]
 
 
 @pytest.mark.parametrize("kind", ["binary", "event_times", "competing"])

@@ -10,7 +10,7 @@ from autoprog.report import sentences as say
 from autoprog.report.chart import Axis, Band, Bars, Chart, Line, Panel, Points, values
 from autoprog.report.digits import EMPTY, bounded, measured, percentage
 from autoprog.report.document import Block, Column, Figure, Paragraph, Section, Table
-from autoprog.report.phrases import DIFFERENCE_DECIMALS, SAME_MODEL, upper_first
+from autoprog.report.phrases import DIFFERENCE_DECIMALS, SAME_MODEL, number, upper_first
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.wording import at_horizon, cause_name, pipeline_name, rows_name, within
 from autoprog.ticks import round_ticks
@@ -159,14 +159,10 @@ def _operating(found: Document) -> list[tuple[float | None, Document]]:
 
 def _operating_figures(run: ReportedRun, found: Document, *, external: bool) -> Iterator[Block]:
     stored = _operating(found)
-    for name, title, caption, draw in (
-        ("roc", "Receiver operating characteristic", "The diagonal is that of a coin toss.", _roc_panel),
-        (
-            "precision-recall",
-            "Precision and recall",
-            "The dashed line is the share that has the outcome.",
-            _precision_panel,
-        ),
+    share = "The dashed line is the share that has the outcome."
+    for name, title, caption, alt, draw in (
+        ("roc", "Receiver operating characteristic", "The diagonal is that of a coin toss.", _areas(found), _roc_panel),
+        ("precision-recall", "Precision and recall", share, _precision(found), _precision_panel),
     ):
         panels = [draw(run, horizon, operating, found) for horizon, operating in stored]
         band = "Band: pointwise 95 % interval of a bootstrap."
@@ -175,18 +171,21 @@ def _operating_figures(run: ReportedRun, found: Document, *, external: bool) -> 
             _title(run, title, external=external),
             f"{caption} {band}",
             panels,
-            _describe_curves(found),
+            alt,
         )
 
 
-def _describe_curves(found: Document) -> str:
+def _areas(found: Document) -> str:
     if found.get("performance"):
-        p = found["performance"]
-        return f"Area under the ROC curve {measured(p, 'auc_roc')}, average precision {measured(p, 'auc_prc')}."
-    areas = "; ".join(
-        f"{each['horizon']:g}: {measured(each['performance'], 'auc')}" for each in found.get("horizons") or ()
-    )
-    return f"Area under the ROC curve by horizon: {areas}."
+        return f"Area under the ROC curve {measured(found['performance'], 'auc_roc')}."
+    areas = (f"{number(h)}: {measured(part['performance'], 'auc')}" for h, part in list_parts(found) if h is not None)
+    return f"Area under the ROC curve by horizon: {'; '.join(areas)}."
+
+
+def _precision(found: Document) -> str:
+    if found.get("performance"):
+        return f"Average precision {measured(found['performance'], 'auc_prc')}."
+    return "Positive predictive value by sensitivity, a panel for each horizon."
 
 
 def _roc_panel(run: ReportedRun, horizon: float | None, operating: Document, _: Document) -> Panel:

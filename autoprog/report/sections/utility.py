@@ -253,11 +253,11 @@ def subgroups_section(run: ReportedRun, found: Document, *, external: bool = Fal
         "Brier score",
         "Expected / observed",
     )
+    few = "10 patients or 2 groups" if run.unit == "group" else "10 patients"
     notes = (
         (
-            "Difference of the areas from the first group of the same feature that could be measured, with "
-            "a 95 % interval for "
-            "independent groups. A dash: fewer than 10 with, or without, the outcome."
+            "Difference of the areas from the first group of the same feature that could be measured, with a 95 % "
+            f"interval for independent groups. A dash: fewer than {few} with, or without, the outcome."
         ),
         *run.kind.subgroups,
     )
