@@ -128,6 +128,9 @@ def test_calibration_has_a_band_at_every_horizon_and_for_every_cause(kind: str) 
     assert len(drawn) == max(1, len(run.horizons)) * (1 + len(run.competing))
     assert all(marks(panel, Band) for panel in drawn)
     assert len({panel.title for panel in drawn}) == len(drawn)
+    named = changed(run, "cohort", outcome={**run.outcome, "time": "Days", "event": "Cause"})
+    titles = [panel.title for panel in panels(build_report(named), "calibration-curve")]
+    assert not any("days" in title for title in titles)
 
 
 @EVERY_KIND

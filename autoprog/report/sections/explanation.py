@@ -109,16 +109,17 @@ def _effect_panel(run: ReportedRun, effect: Document) -> Panel:
     change = tuple(100 * each[-1] for each in effect["change"])
     low, high = min([0.0, *change]), max([0.0, *change])
     margin = 0.1 * ((high - low) or 1.0)
-    y = Axis("Percentage points", low - margin, high + margin)
+    points = Axis("Percentage points", low - margin, high + margin)
     name = input_name(run, effect["feature"])
-    if effect["kind"] == "levels":
+    if effect["kind"] == "levels":  # from the top down, as names of levels have no room side by side
         n = len(change)
-        x = tuple(float(i) for i in range(n))
-        marks: tuple[Mark, ...] = (Line((-0.5, n - 0.5), (0.0, 0.0), "reference"), Points(x, change))
-        return Panel(Axis(name, -0.5, n - 0.5, categories=tuple(map(str, effect["at"]))), y, marks, name, 0.7)
+        places = tuple(float(n - 1 - i) for i in range(n))
+        marks: tuple[Mark, ...] = (Line((0.0, 0.0), (-0.5, n - 0.5), "reference"), Points(change, places))
+        levels = Axis("", -0.5, n - 0.5, categories=tuple(map(str, reversed(effect["at"]))))
+        return Panel(points, levels, marks, name)
     at = tuple(float(value) for value in effect["at"])
     marks = (Line((at[0], at[-1]), (0.0, 0.0), "reference"), Line(at, change))
-    return Panel(Axis(name, at[0], at[-1]), y, marks, name, 0.7)
+    return Panel(Axis(name, at[0], at[-1]), points, marks, name, 0.7)
 
 
 def _learning_curve(run: ReportedRun, found: Document) -> Iterator[Block]:

@@ -273,7 +273,9 @@ def _calibration_panels(run: ReportedRun, found: Document) -> Iterator[Panel]:
         for cause in each.get("causes") or ():
             if cause.get("calibration_curve"):
                 yield _calibration_panel(
-                    cause["calibration_curve"], None, f"{cause_name(run, cause['cause'])}, {where.lower()}"
+                    cause["calibration_curve"],
+                    None,
+                    f"{cause_name(run, cause['cause'])},{within(run, each['horizon'])}",
                 )
 
 
