@@ -208,8 +208,13 @@ def _handled_missing(run: ReportedRun) -> Verdict:
     if run.n_dropped > _SHARE_LEFT_OUT * run.cohort["n_rows"]:
         return Verdict(Answer.PROBABLY_NO, f"{reason} {_left_out(run.cohort)}")
     if run.with_missing:
-        return Verdict(Answer.PROBABLY_YES, f"{reason} Imputation was single, not multiple.")
+        single = "Imputation was single, not multiple." if _imputes(run) else None
+        return Verdict(Answer.PROBABLY_YES, in_one(reason, single))
     return Verdict(Answer.YES, reason)
+
+
+def _imputes(run: ReportedRun) -> bool:
+    return set(run.member_algorithms("imputation")) != {"none"}
 
 
 def _left_out(cohort: Document) -> str:
@@ -257,9 +262,8 @@ def _compared(n: int, least: int) -> Verdict:
 
 def _internal_missing(run: ReportedRun) -> Verdict:
     answer, reason = _handled_missing(run)
-    return Verdict(
-        answer, f"{reason} In each fold the training patients alone determined how held-out patients were imputed."
-    )
+    fitted = "In each fold the training patients alone determined how held-out patients were imputed."
+    return Verdict(answer, in_one(reason, fitted if _imputes(run) else None))
 
 
 def _uncorrected(run: ReportedRun) -> Verdict:

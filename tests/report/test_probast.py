@@ -75,6 +75,18 @@ def test_column_that_gives_the_outcome_away_is_suspected() -> None:
     assert answer(times, "development", "2.4").answer is Answer.PROBABLY_NO
 
 
+def test_nothing_was_imputed_where_all_learners_take_missing_values() -> None:
+    run = stored_run("binary")
+    assert run.with_missing
+    bare = [m for m in run.members if m["configuration"]["imputation"]["algorithm"] == "none"]
+    for members, imputed in ((run.members, True), (bare, False)):
+        each = changed(run, "ensemble", members=members)
+        found = answer(each, "development", "4.3")
+        assert found.answer is Answer.PROBABLY_YES
+        assert ("single, not multiple" in found.reason) == imputed
+        assert ("were imputed" in answer(each, "internal validation", "4.3").reason) == imputed
+
+
 def test_many_rows_left_out_are_suspected() -> None:
     run = stored_run("binary")
     assert answer(run, "development", "4.3").answer is Answer.PROBABLY_YES
