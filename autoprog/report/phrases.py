@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autoprog.report.digits import decimal
+
 
 def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     """`a`, `a and b` or `a, b and c`."""
@@ -56,17 +58,12 @@ SAME_MODEL = "The model is the simple pipeline."
 """What is said of the differences if a search found nothing better than the simple pipeline."""
 
 
-def figure(value: float, decimals: int = 3) -> str:
-    """A measure with its decimals; never `-0.000`."""
-    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "\u2212")
-
-
 def with_bounds(value: float, bounds: Mapping[str, Any] | None, level: float = 0.95, decimals: int = 3) -> str:
     """`0.905 (95 % interval 0.866 to 0.934)`, or the value alone."""
-    if bounds is None:
-        return figure(value, decimals)
-    lower, upper = (figure(bounds[end], decimals) for end in ("lower", "upper"))
-    return f"{figure(value, decimals)} ({100 * level:.0f} % interval {lower} to {upper})"
+    if bounds is None or None in (bounds["lower"], bounds["upper"]):
+        return decimal(value, decimals)
+    lower, upper = (decimal(bounds[end], decimals) for end in ("lower", "upper"))
+    return f"{decimal(value, decimals)} ({100 * level:.0f} % interval {lower} to {upper})"
 
 
 def estimate(found: Mapping[str, Any] | None, level: float = 0.95, decimals: int = 3) -> str:

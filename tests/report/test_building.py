@@ -17,13 +17,13 @@ from PIL import Image
 
 from autoprog.cohort import describe_by_outcome
 from autoprog.report.building import build_report
-from autoprog.report.digits import percentage
+from autoprog.report.digits import decimal, percentage
 from autoprog.report.document import Block, ItemList, Notice, Paragraph, Report, Section, Table
 from autoprog.report.docx import write_docx
 from autoprog.report.drawing import draw
 from autoprog.report.html import write_html
 from autoprog.report.markdown import write_markdown
-from autoprog.report.phrases import figure, percent
+from autoprog.report.phrases import percent, with_bounds
 from autoprog.report.png import write_png
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences import gain_figures, update, validation_sample
@@ -363,6 +363,11 @@ def test_missing_values_of_visits_are_told_of_the_first_visit_where_patients_are
     assert "Values were missing in 6 of 15 predictors, at most in 42.2 % of the visits (chol)." in said
 
 
+def test_an_estimate_without_an_interval_stands_alone() -> None:
+    assert with_bounds(0.25, {"lower": None, "upper": None}) == with_bounds(0.25, None) == "0.250"
+    assert with_bounds(0.25, {"lower": -0.0001, "upper": 0.5}) == "0.250 (95 % interval 0.000 to 0.500)"
+
+
 def test_a_share_that_is_not_zero_does_not_look_like_it() -> None:
     assert (percent(0.0002), percent(0.0), percent(0.001)) == ("less than 0.1 %", "0.0 %", "0.1 %")
     assert (percentage(0.0002), percentage(0.0), percentage(None)) == ("< 0.1 %", "0.0 %", "–")
@@ -472,7 +477,7 @@ def test_the_validation_of_a_later_version_names_it_and_how_it_was_updated(kind:
     told = (
         "Version 2 of the model is version 1, recalibrated to the cohort “next door”; members and weights are the "
         "same. Its recalibration has the intercept 0.422 and the slope 0.918, that of version 1 the intercept "
-        f"{figure(former['intercept'])} and the slope {figure(former['slope'])}."
+        f"{decimal(former['intercept'])} and the slope {decimal(former['slope'])}."
     )
     assert "External validation of version 2 of a prognostic model in" in report.subtitle
     assert any(

@@ -230,6 +230,13 @@ def test_predictors_of_a_validation_have_their_labels() -> None:
     assert "Major vessels (25.0 % outside the training range)" in texts["16.4"]
 
 
+def test_without_subgroups_the_author_is_told_why_there_are_none() -> None:
+    checklist = fill_tripod(changed(stored_run("binary"), "ensemble", subgroups=[]), SECTIONS)
+    (found,) = (e for item in checklist.items for e in item.elements if e.element.number == "23a.7")
+    assert found.status is Status.AUTHOR
+    assert found.text.startswith("No subgroup was large enough, or none was named")
+
+
 def test_selection_during_modelling_has_its_own_answer() -> None:
     run = stored_run("event_times")
     text = answers(fill_tripod(run, SECTIONS))["12c.7"]

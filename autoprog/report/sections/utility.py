@@ -12,6 +12,7 @@ from autoprog.interpreter import Condition, Rule
 from autoprog.report.chart import Axis, Band, Chart, Line, Mark, NumbersAtRisk, Panel, Points, Style, values
 from autoprog.report.digits import EMPTY, bounded, decimal, percentage
 from autoprog.report.document import Block, Column, Figure, ItemList, Notice, Paragraph, Section, Table
+from autoprog.report.phrases import quoted
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.performance import figures, round_end
 from autoprog.report.verdict import keep_known, reasons_for_doubt
@@ -196,7 +197,7 @@ def _incidence_figure(run: ReportedRun, bands: list[Document]) -> Iterator[Block
         marks.append(Band(x, values(curve["lower"]), values(curve["upper"]), style, stepped=True))
         marks.append(Line(x, values(curve["estimate"]), style, f"{band['name']} risk", stepped=True))
     top = max(v for mark in marks if isinstance(mark, Line) for v in mark.y if v is not None)
-    unit = run.outcome.get("time_unit") or f"unit of {run.outcome.get('time')}"
+    unit = run.outcome.get("time_unit") or f"unit of {quoted(str(run.outcome.get('time')))}"
     at_risk = NumbersAtRisk(
         tuple(drawn[0]["curve"]["at_risk_times"]),
         tuple((band["name"], tuple(band["curve"]["at_risk"])) for band in drawn),

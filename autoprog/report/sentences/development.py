@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from autoprog.report.phrases import algorithm_name, figure, in_one, listed, number, parameters_text, plural, were
+from autoprog.report.digits import decimal
+from autoprog.report.phrases import algorithm_name, in_one, listed, number, parameters_text, plural, were
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 
@@ -329,7 +330,7 @@ def recalibration(run: ReportedRun) -> str:
     text += run.kind.recalibrated
     found = run.ensemble["calibration"].get("recalibration")
     if found:
-        text += f" (intercept {figure(found['intercept'])}, slope {figure(found['slope'])})"
+        text += f" (intercept {decimal(found['intercept'])}, slope {decimal(found['slope'])})"
     if run.competing:
         text += "; the risks of the competing causes were recalibrated with them"
     return text + "."

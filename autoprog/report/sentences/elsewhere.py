@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from autoprog.report.phrases import estimate, figure, in_one, listed, percent, plural, quoted
+from autoprog.report.digits import decimal
+from autoprog.report.phrases import estimate, in_one, listed, percent, plural, quoted
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sentences.development import METRIC_NAMES
@@ -41,7 +42,7 @@ def update(run: ReportedRun) -> str | None:
 
 
 def _coefficients(found: Document) -> str:
-    return f"the intercept {figure(found['intercept'])} and the slope {figure(found['slope'])}"
+    return f"the intercept {decimal(found['intercept'])} and the slope {decimal(found['slope'])}"
 
 
 def apparent_performance(run: ReportedRun) -> str | None:

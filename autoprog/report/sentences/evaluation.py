@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from autoprog.endpoints import list_parts
-from autoprog.report.phrases import figure, in_one, listed, plural
+from autoprog.report.digits import decimal
+from autoprog.report.phrases import in_one, listed, plural
 from autoprog.report.references import cite
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences.development import pipeline_text
@@ -135,7 +136,7 @@ def instability(run: ReportedRun) -> str | None:
     return (
         f"Instability was examined by {found['n_refits']} refits of the ensemble to bootstrap "
         f"samples{cite('stability')}: for patients that a refit did not use, its risks differed from the model's by "
-        f"{figure(found['mape'])} on average (90th percentile over patients {figure(found['mape_90'])}). The refits "
+        f"{decimal(found['mape'])} on average (90th percentile over patients {decimal(found['mape_90'])}). The refits "
         "did not repeat the search."
     )
 

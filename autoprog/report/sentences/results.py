@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from autoprog.endpoints import list_parts
+from autoprog.report.digits import decimal
 from autoprog.report.phrases import (
     DIFFERENCE_DECIMALS,
     SAME_MODEL,
     estimate,
-    figure,
     listed,
     quoted,
     upper_first,
@@ -88,7 +88,7 @@ def _net_benefit(curve: Document) -> str:
         bounds = None if ends is None else {"lower": ends["lower"][k], "upper": ends["upper"][k]}
         parts.append(
             f"{with_bounds(model, bounds)} at a threshold of {100 * curve['thresholds'][k]:g} % (treating everybody "
-            f"{figure(everybody)})"
+            f"{decimal(everybody)})"
         )
     return ", ".join(parts)
 
