@@ -143,6 +143,14 @@ def test_expected_over_observed_has_the_same_interval_in_the_text_on_calibration
     assert " to " in cell
 
 
+@pytest.mark.parametrize(("p", "shown"), [(3e-9, "p < 0.001;"), (0.0234, "p = 0.023;")])
+def test_d_calibration_has_no_power_of_ten(p: float, shown: str) -> None:
+    run, _ = report_of("event_times")
+    tested = changed(run, "ensemble", d_calibration={**run.ensemble["d_calibration"], "p_value": p})
+    text = next(b.text for b in section(build_report(tested), "calibration").blocks if isinstance(b, Paragraph))
+    assert f"D-calibration: {shown}" in text
+
+
 def test_incidence_has_a_curve_with_its_band_and_the_numbers_at_risk_of_every_stratum() -> None:
     _, report = report_of("event_times")
     (panel,) = panels(report, "incidence")

@@ -256,9 +256,11 @@ def _calibration_text(run: ReportedRun, found: Document) -> str:
         f"{bounded(calibration['intercept'])} (ideal: 0), expected over observed events {ratio} (ideal: 1)."
     )
     if found.get("d_calibration"):
+        p = float(found["d_calibration"]["p_value"])
+        value = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
         text += (
-            f" D-calibration: p = {found['d_calibration']['p_value']:.2g}; a small value speaks against the predicted "
-            "distribution of times (Haider et al. 2020)."
+            f" D-calibration: {value}; a small value speaks against the predicted distribution of times; a large one "
+            "proves nothing, as censored patients raise it (Haider et al. 2020)."
         )
     return text
 

@@ -80,15 +80,16 @@ def _means_to_predict(run: ReportedRun) -> str:
     text = "The model is one file. It predicts for new patients by the command “autoprog predict”"
     if run.model_id is None:
         return f"{text} and from Python."
-    return f"{text}, from Python, and by POST /v1/models/{run.model_id}/predictions."
+    return f"{text}, from Python, and on the server that holds it by POST /v1/models/{run.model_id}/predictions."
 
 
 def _third_parties(run: ReportedRun) -> Found:
     if not run.software:
         return None
     return (
-        "Others can load the file with the versions of the software named in this report, validate it in their own "
-        "patients (POST /v1/models/{id}/validations) and recalibrate it as a new version."
+        "Others can load the file in Python with the versions of the software named in this report. On the server that "
+        "holds the model they can validate it in their own patients (POST /v1/models/{id}/validations) and recalibrate "
+        "it as a new version (POST /v1/models/{id}/recalibrations); a server takes no model file."
     )
 
 
