@@ -341,7 +341,10 @@ def test_the_metric_has_its_name_as_it_was_measured(kind: str, title: str) -> No
         table = next(b for b in section(report, name).blocks if isinstance(b, Table))
         assert table.columns[column].title == title
     said = texts_of_section(report, "performance")[0]
-    assert f"{title}, by which the search chose, is {run.ensemble['score']['estimate']:.3f}" in said
+    estimate = f"{run.ensemble['score']['estimate']:.3f}"
+    assert f"{title}, by which the search chose, is {estimate}" in said or kind == "visits"
+    assert (f"{title} of the only pipeline that was scored is {estimate}" in said) == (kind == "visits")
+    assert ("corrected for" in said) == (kind != "visits")
     shown = " ".join(texts(replace(report, sections=tuple(s for s in report.sections if s.name != "software"))))
     assert run.settings["metric"] not in shown
 

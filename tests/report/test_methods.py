@@ -136,6 +136,14 @@ def test_every_rule_of_the_ensemble_has_its_words(rule: str, words: str) -> None
     assert words in text_of(changed(stored_run("binary"), "ensemble", rule=rule))
 
 
+def test_ends_of_pipelines_are_one_list() -> None:
+    run = stored_run("binary")
+    account = dict.fromkeys(run.search["account"], 0) | {"timeout": 8}
+    assert "13 were scored on all folds and 8 exceeded the time limit." in text_of(
+        changed(run, "search", account=account)
+    )
+
+
 def test_continued_and_stopped_searches_say_so() -> None:
     run = stored_run("binary")
     plain = text_of(run)

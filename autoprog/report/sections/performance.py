@@ -54,7 +54,10 @@ def _whose(run: ReportedRun, *, external: bool) -> str:
         return say.apparent_performance(run) or others
     score = run.ensemble["score"]
     _, _, corrected = str(score["method"]).partition(" of out-of-fold risks")
-    method = f" {upper_first(say.metric_name(run))}, by which the search chose, is {bounded(score)}{corrected}."
+    metric = upper_first(say.metric_name(run))
+    method = f" {metric}, by which the search chose, is {bounded(score)}{corrected}."
+    if not run.has_choice:
+        method = f" {metric} of the only pipeline that was scored is {bounded(score)}."
     return (
         f"All figures are of out-of-fold risks: each of the {rows_name(run)} was given a risk by "
         "pipelines that had not "

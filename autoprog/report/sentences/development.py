@@ -219,13 +219,12 @@ def search_budget(run: ReportedRun) -> str:
     """Budget of the search and what became of it."""
     budget, account, spent = run.settings["budget"], run.search["account"], run.search["progress"]["elapsed_s"]
     succeeded = run.search["progress"]["evaluations"]["succeeded"]
+    ends = [f"{succeeded:,} {were(succeeded)} scored on all folds"]
+    ends += [f"{account[key]:,} {why(account[key])}" for key, why in _REASONS.items() if account[key]]
     text = (
         f"The budget was {number(budget['time_s'])} s and {budget['evaluations']:,} evaluations; the search took "
-        f"{spent:.0f} s. Of {plural(run.begun, 'pipeline')} begun, {succeeded:,} {were(succeeded)} scored on all "
-        "folds"
+        f"{spent:.0f} s. Of {plural(run.begun, 'pipeline')} begun, {listed(ends)}."
     )
-    reasons = [f"{account[key]:,} {why(account[key])}" for key, why in _REASONS.items() if account[key]]
-    text = f"{text}, {listed(reasons)}." if reasons else f"{text}."
     return f"{text} It was stopped by the user." if run.search["status"] == "cancelled" else text
 
 
