@@ -146,8 +146,9 @@ def _test_faults(k: int, test: DiagnosticTest) -> Iterator[Fault]:
     for kind in _AMOUNTS:
         if not _is_amount(getattr(test, kind)):
             yield Fault(f"/tests/{k}/{kind}", _BAD_AMOUNT)
+    first: dict[str, int] = {}
     for f, feature in enumerate(test.features):
-        if feature in test.features[:f]:
+        if first.setdefault(feature, f) != f:
             yield Fault(f"/tests/{k}/features/{f}", f"{feature} is named twice")
 
 

@@ -167,9 +167,9 @@ def _print_cohort(context: Context, search: SearchDocument, console: Console) ->
 
     with context.database.session(read_only=True) as session:
         cohort = cohort_document(CohortRepository(session).get(context.local_owner_id, search.cohort_id))
-    n_rows = cohort.n_rows - cohort.n_dropped
+    n_rows = cohort.n_patients if cohort.n_sampled else cohort.n_rows - cohort.n_dropped
     _, rows = read_words(cohort.outcome.model_dump())
-    visits = rows.with_visits(n_rows)
+    visits = f" ({cohort.n_sampled:,} sampled)" if cohort.n_sampled else rows.with_visits(n_rows)
     text = f"{cohort.name}: {cohort.n_patients:,} patients{visits}, {len(cohort.features)} features"
     with_outcome = f"{round(cohort.event_rate * n_rows):,} with the outcome ({cohort.event_rate:.1%})"
     console.print(f"{text}, {with_outcome}", highlight=False, markup=False)

@@ -63,7 +63,7 @@ MODULES: Sequence[str] = (
     "autoprog/cohort/spec*.py",
     "autoprog/cohort/t*.py",
     "autoprog/cohort/visit*.py",
-    "autoprog/cohort/windows.py",
+    "autoprog/cohort/w*.py",
     "autoprog/csmd/arms.py",
     "autoprog/csmd/classifiers.py",
     "autoprog/csmd/evidence.py",

@@ -11,7 +11,7 @@ from api.catalogues.schemas import PricesRequest, TestsOfCatalogue
 from api.diagnosis.names import NAME_FAULT, is_name
 from api.numbers import parse_number
 from autoprog.catalogue import DiagnosticTest, Prices, check_prices
-from autoprog.cohort.messages import near_names
+from autoprog.cohort.messages import make_suggester
 from autoprog.errors import Fault
 from autoprog.storage.repositories import CatalogueRepository
 
@@ -78,13 +78,14 @@ def _named_tests(
         faults.append(Fault("/test_names", "must be a list of one name or more"))
         return []
     by_name = {test.name: test for test in catalogue}
+    suggest = make_suggester(by_name)
     found = []  # as long as the names, so that faults of tests have their places
     for k, name in enumerate(names):
         if isinstance(name, str) and name in by_name:
             found.append(by_name[name])
         else:
             found.append(DiagnosticTest(f"test {k + 1}", 0.0))
-            near = near_names(name, by_name) if isinstance(name, str) else ""
+            near = suggest(name) if isinstance(name, str) else ""
             faults.append(Fault(f"/test_names/{k}", f"the catalogue has no such test{near}"))
     return found
 

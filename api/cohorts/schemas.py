@@ -132,7 +132,12 @@ class CohortBody(BaseModel):
 
     name: str
     mode: Mode
-    n_patients: int = Field(description="Number of patients with a known outcome.")
+    n_patients: int = Field(
+        description="Number of patients with a known outcome, with weights of those they stand for."
+    )
+    n_sampled: int | None = Field(
+        None, description="With `weights`, the number of patients with a known outcome, each counted once; else null."
+    )
     n_rows: int = Field(description="Number of rows in the file. In mode `temporal` a row is a visit.")
     n_dropped: int = Field(description="Number of rows without an outcome.")
     features: list[FeatureDocument]

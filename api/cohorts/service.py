@@ -119,6 +119,7 @@ def cohort_body(intake: CohortReadResult, sha256: str) -> CohortBody:
         name=cohort.name,
         mode=cohort.mode,
         n_patients=cohort.n_patients,
+        n_sampled=None if cohort.sampled is None else cohort.n_sampled,
         n_rows=intake.n_rows,
         n_dropped=intake.n_dropped,
         features=[FeatureDocument.model_validate(feature) for feature in cohort.features],

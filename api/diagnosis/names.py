@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from autoprog.cohort.spec_values import is_hidden
+from autoprog.cohort.spec_values import MAX_NAME, NAME_FAULT, is_name
 
-MAX_NAME = 200
-"""Largest number of characters in a name."""
-
-NAME_FAULT = f"give a name of 1 to {MAX_NAME} characters, none of them for control or direction"
-
-
-def is_name(given: Any) -> bool:  # noqa: ANN401 - as it came out of JSON
-    """Whether something is a text that can be a name."""
-    if not isinstance(given, str) or not given.strip() or len(given) > MAX_NAME or is_hidden(given):
-        return False
-    # JSON can spell half a surrogate pair, which no encoding can hold.
-    return not any("\ud800" <= letter <= "\udfff" for letter in given)
+__all__ = ["MAX_NAME", "NAME_FAULT", "Name", "is_name"]
 
 
 def _checked(name: str) -> str:

@@ -28,6 +28,7 @@ from api.problems import to_pointer
 from api.uploads import attempt
 from autoprog.errors import ConflictError, Fault, InvalidInputError, TooLargeError
 from autoprog.feature_streams import (
+    LARGEST_STEP,
     Family,
     FeatureGroup,
     FeatureStream,
@@ -41,7 +42,6 @@ from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureS
 
 _NUMBERS = ("step", "epsilon", "cap", "noise")
 _OF_A_GROUP = {"name", "features", "cost"}
-_LARGEST = 1e100
 
 
 def create_stream(session: Session, owner_id: str, request: StreamRequest) -> FeatureStreamRow:
@@ -197,7 +197,7 @@ def observe_patient(
     """Predict a patient, then learn the label; raises NotFoundError, InvalidInputError and ConflictError."""
     streams, selections = FeatureStreamRepository(session), FeatureSelectionRepository(session)
     row = streams.lock(owner_id, stream_id)
-    selection = selections.of(owner_id, stream_id, request.selection_id)
+    selection = selections.of(owner_id, stream_id, request.selection_id, lock=True)
     faults = request.faults
     values = _bounded(request.values, selection.features, faults)
     stream = FeatureStream.from_json(row.state)
@@ -242,7 +242,7 @@ def _digest(values: Mapping[str, object], label: object, reward: object) -> str:
 
 
 def _is_bounded(number: float | None) -> bool:
-    return number is not None and abs(number) < _LARGEST
+    return number is not None and abs(number) < LARGEST_STEP
 
 
 def _bounded(values: object, selected: Sequence[str], faults: list[Fault]) -> dict[str, object]:
@@ -255,7 +255,8 @@ def _bounded(values: object, selected: Sequence[str], faults: list[Fault]) -> di
         number = parse_number(value)
         numbers[name] = number if _is_bounded(number) else None
         if value is not None and numbers[name] is None:
-            faults.append(Fault(to_pointer(("values", name)), "must be a finite number or null, below 1e100 in size"))
+            detail = f"must be a finite number or null, below {LARGEST_STEP:g} in size"
+            faults.append(Fault(to_pointer(("values", name)), detail))
     return numbers
 
 

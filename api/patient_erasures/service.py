@@ -54,6 +54,7 @@ class _Found:
 
     row: CohortRow
     theirs: NDArray[np.bool_]
+    n_rows: int  # of the file; copies that stand for others are one
     body: CohortBody | None  # None if too few patients are left
     contents: tuple[tuple[Kind, bytes], ...]  # cohort and identifiers
 
@@ -148,15 +149,18 @@ def _find(context: Context, owner_id: str, request: PatientErasureRequest) -> tu
 
 def _reduce(row: CohortRow, cohort: Cohort, identifiers: PatientIdentifiers, theirs: NDArray[np.bool_]) -> _Found:
     rest = without_rows(cohort, theirs)
+    gone = int(theirs.sum()) if cohort.sampled is None else len(np.unique(cohort.sampled[theirs]))
     if rest is None:
-        return _Found(row, theirs, None, ())
-    n_rows, n_dropped = row.document["n_rows"] - int(theirs.sum()), row.document["n_dropped"]
+        return _Found(row, theirs, gone, None, ())
+    n_rows, n_dropped = row.document["n_rows"] - gone, row.document["n_dropped"]
     # Earlier visits count as dropped, as they have no outcome.
     n_dropped -= int(theirs[cohort.n_rows :].sum())
     left = reduce_cohort(rest, n_rows, n_dropped, identifiers.take(~theirs))
     content = to_parquet(rest)
     body = cohort_body(left, Files.digest(content))
-    return _Found(row, theirs, body, (("cohorts", content), ("identifiers", identifiers.take(~theirs).to_bytes())))
+    return _Found(
+        row, theirs, gone, body, (("cohorts", content), ("identifiers", identifiers.take(~theirs).to_bytes()))
+    )
 
 
 def _shared(session: Session, found: Sequence[_Found]) -> set[str]:
@@ -246,7 +250,7 @@ def _describe(
             ErasedCohort(
                 cohort_id=each.row.id,
                 name=each.row.name,
-                n_rows=int(each.theirs.sum()),
+                n_rows=each.n_rows,
                 n_patients=None if each.body is None else each.body.n_patients,
                 former_sha256=each.row.sha256,
                 sha256=each.sha256,

@@ -10,6 +10,7 @@ from pydantic.config import JsonDict
 
 from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
+from autoprog.diagnosis.discretization import MAX_PRIOR, MIN_PRIOR
 
 MAX_PARAMETERS = 10_000
 """Largest number of pairs of a label and a candidate threshold in one learner."""
@@ -25,6 +26,7 @@ MAX_VALUES = 100_000
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
 _POSITIVE = {"type": "number", "exclusiveMinimum": 0}
+_PRIOR = {"type": "number", "minimum": MIN_PRIOR, "maximum": MAX_PRIOR}
 _SHARE = {"type": "number", "minimum": 0, "maximum": 1}
 _FEATURE: dict[str, Any] = {
     "type": "object",
@@ -95,7 +97,7 @@ class ThresholdLearnerRequest(FaultCollector):
     floor: Annotated[Any, WithJsonSchema(_SHARE)] = Field(
         None, description="Minimum of `mixing`, in [0, 1]. The default is 1e-6, or 0 for the form `gain`, as published."
     )
-    prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _POSITIVE, "minItems": 2, "maxItems": 2})] = Field(
+    prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _PRIOR, "minItems": 2, "maxItems": 2})] = Field(
         [1.0, 1.0], description="Beta prior of each label's share of cases above a threshold."
     )
     seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0

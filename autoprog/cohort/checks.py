@@ -197,6 +197,7 @@ def _is_far(each: MissingCode) -> bool:
 
 def cohort_warnings(cohort: Cohort) -> list[str]:
     """Warn of mostly missing columns, very many levels, columns that give the outcome away, and repeated rows."""
+    cohort = cohort.unweighted
     warnings: list[str] = []
     for feature in cohort.features:
         name = short(feature.name, 60)

@@ -45,6 +45,9 @@ class Cohort:
         Patient and time of each row's visit; only in mode `temporal`.
     na_values : tuple of str
         Canonical texts of cells that meant missing in its file, besides the usual ones.
+    sampled : ndarray, shape = (n_rows,), or None
+        int64 codes of the sampled patients that rows are copies of, where weights say how many patients each stands
+        for; `groups` then keep copies together. None where every row counts once.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Cohort:
     time: NDArray[np.float64] | None = None
     visits: VisitTable | None = None
     na_values: tuple[str, ...] = ()
+    sampled: NDArray[np.int64] | None = None
 
     @property
     def mode(self) -> Mode:
@@ -84,13 +88,35 @@ class Cohort:
 
     @property
     def n_patients(self) -> int:
-        """Number of patients with a known outcome."""
+        """Number of patients with a known outcome, with weights of those whom they stand for."""
         return self.n_rows if self.visits is None else self.visits.n_patients
+
+    @cached_property
+    def n_sampled(self) -> int:
+        """Number of patients with a known outcome, each counted once whatever the weight."""
+        return self.n_patients if self.sampled is None else len(np.unique(self.sampled))
 
     @property
     def patient(self) -> NDArray[np.int64]:
-        """Patient of each row."""
-        return np.arange(self.n_rows) if self.visits is None else self.visits.patient
+        """Patient of each row; copies of one are one."""
+        if self.visits is not None:
+            return self.visits.patient
+        return np.arange(self.n_rows) if self.sampled is None else self.sampled
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """How many rows of `X` are copies of each sampled patient, shape = (n_sampled,); without weights all 1."""
+        if self.sampled is None:
+            return np.ones(self.n_patients, dtype=np.int64)
+        counts: NDArray[np.int64] = np.unique(self.sampled, return_counts=True)[1]
+        return counts
+
+    @property
+    def unweighted(self) -> Cohort:
+        """The sampled patients, each once."""
+        if self.sampled is None:
+            return self
+        return replace(self.take(np.unique(self.sampled, return_index=True)[1]), sampled=None)
 
     @property
     def event_rate(self) -> float:
@@ -138,4 +164,5 @@ class Cohort:
             groups=None if self.groups is None else self.groups[rows],
             time=None if self.time is None else self.time[rows],
             visits=None if self.visits is None else self.visits.take(rows),
+            sampled=None if self.sampled is None else self.sampled[rows],
         )

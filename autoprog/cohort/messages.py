@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 import numpy as np
@@ -70,14 +70,26 @@ def near_names(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(short(folded[m]) for m in matches)}?" if matches else ""
 
 
+def make_suggester(names: Collection[str]) -> Callable[[str], str]:
+    """Make a `near_names` for many unknown names: beyond the first it suggests nothing, as every comparison is slow."""
+    left = MAX_FAULTS if len(names) < 200 else FIRST
+
+    def suggest(name: str) -> str:
+        nonlocal left
+        left -= 1
+        return near_names(name, names) if left >= 0 else ""
+
+    return suggest
+
+
 def absent_columns(place: str, wanted: Sequence[tuple[str, str]], names: Sequence[str]) -> list[Fault]:
     """List a fault for each wanted (pointer, name) not in `names`; beyond `MAX_FAULTS`, count the rest at `place`."""
     known = set(names)
     absent = [(at, name) for at, name in wanted if name not in known]
+    suggest = make_suggester(names)
     faults: list[Fault] = []
     for at, name in absent[:MAX_FAULTS]:
-        # comparing with every name is slow with thousands of both
-        suggestion = near_names(name, names) if len(faults) < FIRST or len(names) < 200 else ""
+        suggestion = suggest(name)
         faults.append(Fault(at, f"the file has no column {short(name, 60)}{suggestion}"))
     if len(absent) > MAX_FAULTS:
         rest = len(absent) - MAX_FAULTS

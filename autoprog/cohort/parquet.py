@@ -28,9 +28,9 @@ _NO_OUTCOME = -1
 def to_parquet(cohort: Cohort) -> bytes:
     """Write a cohort.
 
-    The columns are the features in order, the outcome and, if present, follow-up times, groups, and the patients and
-    times of visits; the schema's metadata holds the rest as JSON. Visits without an outcome are the last rows. Equal
-    cohorts give equal bytes, so that their digest names them.
+    The columns are the features in order, the outcome and, if present, follow-up times, groups, the patients and times
+    of visits, and the sampled patients whose copies rows are; the schema's metadata holds the rest as JSON. Visits
+    without an outcome are the last rows. Equal cohorts give equal bytes, so that their digest names them.
 
     Parameters
     ----------
@@ -56,6 +56,8 @@ def to_parquet(cohort: Cohort) -> bytes:
         if earlier is not None:
             patient, time = np.concatenate([patient, earlier.patient]), np.concatenate([time, earlier.time])
         columns += [("patient", patient), ("visit_time", time)]
+    if cohort.sampled is not None:
+        columns.append(("sampled", cohort.sampled))
     description = {
         "version": _VERSION if n_earlier else _WITHOUT_EARLIER,
         "name": cohort.name,
@@ -66,6 +68,7 @@ def to_parquet(cohort: Cohort) -> bytes:
         "has_groups": cohort.groups is not None,
         "has_visits": cohort.visits is not None,
         **({"n_earlier": n_earlier} if n_earlier else {}),
+        **({"has_weights": True} if cohort.sampled is not None else {}),
         **({"na_values": cohort.na_values} if cohort.na_values else {}),
     }
     arrays = [pa.array(values) for _, values in columns]
@@ -129,6 +132,7 @@ def _cohort(table: pa.Table, description: dict[str, Any]) -> Cohort:
         patient, at = next(rest).astype(np.int64, copy=False), next(rest).astype(np.float64, copy=False)
         earlier = EarlierVisits(X[n_rows:], patient[n_rows:], at[n_rows:]) if n_rows < len(X) else None
         visits = VisitTable(patient[:n_rows], at[:n_rows], earlier)
+    sampled = next(rest).astype(np.int64, copy=False) if description.get("has_weights") else None
     return Cohort(
         name=description["name"],
         outcome=outcome_from_json(description["outcome"]),
@@ -139,4 +143,5 @@ def _cohort(table: pa.Table, description: dict[str, Any]) -> Cohort:
         time=None if time is None else time[:n_rows],
         visits=visits,
         na_values=tuple(description.get("na_values", ())),
+        sampled=sampled,
     )

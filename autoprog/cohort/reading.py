@@ -28,6 +28,7 @@ from autoprog.cohort.spec import CohortSpec, spec_faults
 from autoprog.cohort.table import ReadLimits, Table
 from autoprog.cohort.visit_rows import read_visit_events, read_visit_labels
 from autoprog.cohort.visits import EarlierVisits, VisitTable
+from autoprog.cohort.weights import read_weights, weigh
 from autoprog.cohort.windows import WindowSchema, name_faults
 from autoprog.errors import Fault, InvalidInputError
 
@@ -110,8 +111,15 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     seen = known if outcome is None or earlier is None else table.take(np.concatenate([outcome.rows, earlier.rows]))
     features = _read_features(seen, spec)
     groups, group_faults = _read_groups(known, spec, None if outcome is None else outcome.visits)
-    identifiers, identifier_faults = _read_identifiers(seen, spec)
-    faults += [*(outcome.faults if outcome else ()), *features.faults, *group_faults, *identifier_faults]
+    weights, weight_faults = read_weights(known, spec, limits)
+    identifiers, identifier_faults = _read_identifiers(seen, spec, weights)
+    faults += [
+        *(outcome.faults if outcome else ()),
+        *features.faults,
+        *group_faults,
+        *weight_faults,
+        *identifier_faults,
+    ]
     if faults or outcome is None or outcome.outcome is None:
         raise InvalidInputError(capped(faults, "/file"))
     n, visits = known.n_rows, outcome.visits
@@ -129,6 +137,8 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
         visits=visits,
         na_values=spec.na_values,
     )
+    if weights is not None:
+        cohort = weigh(cohort, weights)
     if cohort.visits is not None and (clashes := name_faults([f.name for f in WindowSchema.of(cohort).windowed])):
         raise InvalidInputError(capped(clashes, "/file"))
     warnings = [*parsed.warnings, *outcome.warnings, *features.warnings, *cohort_warnings(cohort)]
@@ -185,7 +195,7 @@ class _Features:
 
 
 def _read_features(table: Table, spec: CohortSpec) -> _Features:
-    not_features = {*outcome_columns(spec.outcome).values(), spec.groups, spec.identifier, *spec.ignore}
+    not_features = {*outcome_columns(spec.outcome).values(), spec.groups, spec.weights, spec.identifier, *spec.ignore}
     features: list[Feature] = []
     columns: list[NDArray[np.float64]] = []
     kept: list[Cells] = []
@@ -223,8 +233,10 @@ def _read_cells(table: Table, name: str, spec: CohortSpec) -> Cells:
     )
 
 
-def _read_identifiers(table: Table, spec: CohortSpec) -> tuple[PatientIdentifiers | None, list[Fault]]:
-    """Read the identifiers of a table's rows; those of visits are their patients."""
+def _read_identifiers(
+    table: Table, spec: CohortSpec, weights: NDArray[np.int64] | None
+) -> tuple[PatientIdentifiers | None, list[Fault]]:
+    """Read the identifiers of a cohort's rows; those of visits are their patients."""
     name = outcome_columns(spec.outcome).get("patient", spec.identifier)
     if name is None or name not in table.columns:
         return None, []
@@ -235,7 +247,8 @@ def _read_identifiers(table: Table, spec: CohortSpec) -> tuple[PatientIdentifier
             return None, []  # reading the visits has reported it
         detail = f"{count_text(len(lacking), 'row')} without an identifier: {rows_text(table.lines[lacking])}"
         return None, [Fault(column_pointer(name), detail)]
-    return PatientIdentifiers.of(cells.canonical(), cells.column.codes), []
+    codes = cells.column.codes if weights is None else np.repeat(cells.column.codes, weights)
+    return PatientIdentifiers.of(cells.canonical(), codes), []
 
 
 def _read_groups(

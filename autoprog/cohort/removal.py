@@ -47,6 +47,7 @@ def without_rows(cohort: Cohort, removed: NDArray[np.bool_]) -> Cohort | None:
         X=table[: len(X)],
         groups=None if cohort.groups is None else _codes(cohort.groups[kept[:n]]),
         visits=_visits(cohort, kept, table[len(X) :]),
+        sampled=None if cohort.sampled is None else _codes(cohort.sampled[kept[:n]]),
     )
     return rest if _is_large_enough(rest) else None
 
@@ -92,6 +93,7 @@ def _is_large_enough(cohort: Cohort) -> bool:
     """Check what reading a file checks: two groups, and patients with each outcome, event and horizon."""
     if cohort.groups is not None and len(np.unique(cohort.groups)) < 2:
         return False
+    cohort = cohort.unweighted
     patient = np.arange(cohort.n_rows) if cohort.visits is None else cohort.visits.patient
     if cohort.time is None:
         return all(len(np.unique(patient[cohort.y == label])) >= FEWEST_OF_A_CLASS for label in (0, 1))

@@ -206,13 +206,14 @@ def sample_size(cohort: Cohort) -> SampleSize:
     ----------
     cohort : Cohort
         Its features are the candidate predictors, in mode `temporal` those of the windows. Patients are counted, not
-        visits, and followed up from the first visit. The anticipated Nagelkerke R^2 is 0.15.
+        visits, and followed up from the first visit; weights count as 1. The anticipated Nagelkerke R^2 is 0.15.
 
     Returns
     -------
     SampleSize
         The minima and the verdict.
     """
+    cohort = cohort.unweighted
     features = cohort.features if cohort.visits is None else WindowSchema.of(cohort).windowed
     p = max(n_parameters(features), 1)
     followed, n = follow_up(cohort), cohort.n_patients

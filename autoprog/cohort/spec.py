@@ -88,6 +88,14 @@ class CohortSpec(BaseModel):
         ColumnName | None,
         Field(description="Column of groups that must not be split over folds, such as hospitals or families."),
     ] = None
+    weights: Annotated[
+        ColumnName | None,
+        Field(
+            description="Column of whole numbers, from 1, that say how many patients each row stands for, as in "
+            "case-control and survey samples. All figures are weighted; intervals are those of the patients sampled. "
+            "Not in mode `temporal`."
+        ),
+    ] = None
     identifier: Annotated[
         ColumnName | None,
         Field(
@@ -200,7 +208,9 @@ def judge_spec(spec: str | bytes | Mapping[str, Any]) -> tuple[CohortSpec | None
         return _without(form, decoded, wrong), capped(faults, "/spec")
 
 
-_OF_COLUMNS = frozenset({"", "mode", "outcome", "features", "ignore", "groups", "identifier", "na_values", "sheet"})
+_OF_COLUMNS = frozenset(
+    {"", "mode", "outcome", "features", "ignore", "groups", "weights", "identifier", "na_values", "sheet"}
+)
 
 
 def _without(form: type[CohortSpec], decoded: object, wrong: set[str]) -> CohortSpec | None:
@@ -267,6 +277,8 @@ def spec_faults(spec: CohortSpec, names: Sequence[str]) -> list[Fault]:
     ]
     if spec.groups is not None:
         wanted.append(("/spec/groups", spec.groups))
+    if spec.weights is not None:
+        wanted.append(("/spec/weights", spec.weights))
     if spec.identifier is not None:
         wanted.append(("/spec/identifier", spec.identifier))
     faults = absent_columns("/spec", wanted, names)
@@ -287,14 +299,11 @@ def _clashes(spec: CohortSpec, outcome: dict[str, str]) -> list[Fault]:
         faults.append(Fault("/spec/groups", f"{short(spec.groups, 60)} is {role} and cannot be the groups"))
     if spec.groups is not None:
         taken.setdefault(spec.groups, "the groups")
+    if spec.weights is not None:
+        faults += _weights_faults(spec.weights, outcome, taken)
+        taken.setdefault(spec.weights, "the weights")
     if spec.identifier is not None and spec.identifier != outcome.get("patient"):
-        if "patient" in outcome:
-            faults.append(Fault("/spec/identifier", "the identifier of a cohort of visits is the outcome's patient"))
-        elif spec.identifier in outcome.values():
-            role = taken[spec.identifier]
-            faults.append(
-                Fault("/spec/identifier", f"{short(spec.identifier, 60)} is {role} and cannot be the identifier")
-            )
+        faults += _identifier_faults(spec.identifier, outcome, taken)
     for name in spec.ignore:
         taken.setdefault(name, "ignored")
     if spec.identifier is not None:
@@ -304,3 +313,20 @@ def _clashes(spec: CohortSpec, outcome: dict[str, str]) -> list[Fault]:
         Fault(pointer("spec", "features", name), f"{short(name, 60)} is {role} and cannot be a feature too")
         for name, role in clashes
     ]
+
+
+def _weights_faults(name: str, outcome: Mapping[str, str], taken: Mapping[str, str]) -> list[Fault]:
+    if "patient" in outcome:
+        return [Fault("/spec/weights", "visits take no weights")]
+    if name in taken:
+        return [Fault("/spec/weights", f"{short(name, 60)} is {taken[name]} and cannot be the weights")]
+    return []
+
+
+def _identifier_faults(name: str, outcome: Mapping[str, str], taken: Mapping[str, str]) -> list[Fault]:
+    if "patient" in outcome:
+        return [Fault("/spec/identifier", "the identifier of a cohort of visits is the outcome's patient")]
+    role = taken.get(name)  # groups may be the patients
+    if role is not None and role != "the groups":
+        return [Fault("/spec/identifier", f"{short(name, 60)} is {role} and cannot be the identifier")]
+    return []

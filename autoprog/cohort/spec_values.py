@@ -36,7 +36,18 @@ MAX_COLUMNS = 5_000
 """Maximum number of columns in a cohort's file."""
 
 MAX_NAME = 200
-"""Maximum number of characters in a column's name."""
+"""Maximum number of characters in a name."""
+
+NAME_FAULT = f"give a name of 1 to {MAX_NAME} characters, none of them for control or direction"
+"""Fault of what is not a name."""
+
+
+def is_name(given: object) -> bool:
+    """Check whether something is a text that can name a thing: it is seen, stored and sent as it is."""
+    if not isinstance(given, str) or not given.strip() or len(given) > MAX_NAME or is_hidden(given):
+        return False
+    # JSON can spell half a surrogate pair, which no encoding can hold.
+    return not any("\ud800" <= letter <= "\udfff" for letter in given)
 
 
 def _canonical(value: object) -> str:

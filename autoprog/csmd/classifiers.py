@@ -263,7 +263,7 @@ def _most_folds(cohort: Cohort) -> tuple[int, str]:
 
 @dataclass(frozen=True, eq=False)
 class PredictionTable:
-    """Input of `replay`."""
+    """Predictions of every arm for the patients of a table, and their outcomes if known: the input of `replay`."""
 
     predictions: NDArray[np.int8]  # 0 or 1, one row per patient and one column per arm
     truth: NDArray[np.int8] | None  # the outcome, if known

@@ -101,7 +101,7 @@ class Counts:
 
 
 def record_play(counts: Counts, arm: int) -> Counts:
-    """New counts after a round was opened with the arm of this index."""
+    """Count a round that was opened with an arm (from 0), and return the new counts."""
     plays = counts.plays.copy()
     plays[arm] += 1
     return Counts(counts.D, counts.N, plays, counts.feedback, counts.chains, counts.reversals)
@@ -227,7 +227,20 @@ def disagreement_estimates(
 
 
 def estimated_choice(arms: Arms, counts: Counts) -> tuple[int, bool]:
-    """Arm, from 0, that the selection takes with phat for p, and whether only as fallback: no arm is in both sets."""
+    """Select an arm by the estimates alone, without exploring.
+
+    Parameters
+    ----------
+    arms : Arms
+    counts : Counts
+
+    Returns
+    -------
+    arm : int
+        From 0; i in the notation above.
+    is_fallback : bool
+        Whether it is played only because no arm is in both selection sets.
+    """
     # A pair without observations counts as never disagreeing.
     phat = counts.D / np.maximum(counts.N, 1)
     arm = select(arms, lambda pairs, gap: phat[pairs] >= gap)
@@ -240,7 +253,18 @@ def estimated_choice(arms: Arms, counts: Counts) -> tuple[int, bool]:
 
 
 def dominance_evidence(arms: Arms, counts: Counts) -> DominanceEvidence:
-    """Evidence for or against weak dominance, for the arm that the estimates choose."""
+    """Weigh the evidence for and against weak dominance.
+
+    Parameters
+    ----------
+    arms : Arms
+    counts : Counts
+
+    Returns
+    -------
+    DominanceEvidence
+        For the arm of `estimated_choice`: the margin over the arms after it, an interval of it, and a verdict in words.
+    """
     arm, is_fallback = estimated_choice(arms, counts)
     name, after = arms.arms[arm].id, arms_after(arms, arm)
     if not len(after):
@@ -312,7 +336,20 @@ def strong_dominance_evidence(counts: Counts) -> StrongDominanceEvidence:
 
 
 def problem_warnings(arms: Arms, counts: Counts, policy: Policy) -> tuple[str, ...]:
-    """Warn, in words, where the theory promises nothing; empty where nothing is known to be wrong."""
+    """Say where the theory promises nothing for a problem.
+
+    Parameters
+    ----------
+    arms : Arms
+    counts : Counts
+        All rounds opened so far and their feedback.
+    policy : Policy
+
+    Returns
+    -------
+    tuple of str
+        Sentences; empty where nothing is known to be wrong.
+    """
     warnings: list[str] = []
     if arms.structure == "subset" and len(arms) > 1:
         warnings.append(

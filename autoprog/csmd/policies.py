@@ -230,13 +230,38 @@ class WeakDominance:
 
 
 def optimal_arm(C: _Floats, gamma: _Floats) -> int:
-    """Index i* of the optimal arm: the last minimiser of C + gamma, scaled costs and errors of shape (n,)."""
+    """Find the optimal arm from the true errors.
+
+    Parameters
+    ----------
+    C, gamma : ndarray, shape = (n,)
+        Scaled costs, and errors in [0, 1].
+
+    Returns
+    -------
+    int
+        i*, from 0: the last minimiser of C + gamma.
+    """
     totals = C + gamma
     return int(np.flatnonzero(totals <= totals.min() + _TIE)[-1])
 
 
 def weak_dominance(arms: Arms, gamma: _Floats, p: _Floats) -> WeakDominance:
-    """Compute i* and xi from the true errors `gamma` (n,) and disagreements `p` (n, n), all in [0, 1]."""
+    """Check weak dominance against the truth.
+
+    Parameters
+    ----------
+    arms : Arms
+    gamma : ndarray, shape = (n,)
+        True errors of the arms, in [0, 1].
+    p : ndarray, shape = (n, n)
+        True disagreements, in [0, 1].
+
+    Returns
+    -------
+    WeakDominance
+        i* and xi; xi is infinite if no arm is after i*.
+    """
     best = optimal_arm(arms.C, gamma)
     margins = compute_margins(arms, best, p[best])
     return WeakDominance(best, float(margins.min(initial=np.inf)))
@@ -257,7 +282,18 @@ def arms_after(arms: Arms, arm: int) -> NDArray[np.intp]:
 
 
 def disagreements(predictions: NDArray[np.integer]) -> _Floats:
-    """Share of the rows in which two arms differ, symmetric (n, n), from predictions 0 or 1 of shape (rows, n)."""
+    """Count how often every two arms differ.
+
+    Parameters
+    ----------
+    predictions : ndarray of int, shape = (rows, n)
+        0 or 1 for every patient and arm.
+
+    Returns
+    -------
+    ndarray, shape = (n, n)
+        Share of the rows, symmetric, in [0, 1].
+    """
     n_rows, n = predictions.shape
     step = max(1, _MAX_COPIED // n)
     both = np.zeros((n, n))

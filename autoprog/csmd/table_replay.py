@@ -242,8 +242,28 @@ def checked_table(
     repetitions: int = 1,
     order: str = "as_given",
 ) -> tuple[NDArray[np.int8], NDArray[np.int8] | None]:
-    """Check the arguments of `replay` for a later run: Y and truth as int8; InvalidInputError with every fault."""
-    # `predictions` is None if the caller's are no table: that is a fault, and the rest is still checked.
+    """Check the arguments of `replay`, for a later run.
+
+    Parameters
+    ----------
+    arms : Arms
+    predictions : array_like or None
+        Y; None if the caller's are no table, which is a fault beside the others.
+    truth, rounds, repetitions, order
+        As for `replay`.
+
+    Returns
+    -------
+    Y : ndarray of int8, shape = (rows, n)
+        Predictions, 0 or 1.
+    truth : ndarray of int8, shape = (rows,), or None
+        Outcomes, 0 or 1; None if they are unknown.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault of table, truth and numbers.
+    """
     faults: list[Fault] = []
     Y = _binary(predictions, "/predictions", faults)
     y = None if truth is None else _binary(truth, "/truth", faults)

@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.catalogue import LARGEST_COST
 from autoprog.cohort.messages import capped, count_text, listed
-from autoprog.cohort.spec_values import is_hidden
+from autoprog.cohort.spec_values import MAX_NAME, NAME_FAULT, is_name
 from autoprog.diagnosis.cells import read_cells
 from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
 from autoprog.diagnosis.responses import Responses
@@ -26,18 +27,10 @@ MAX_CELLS = 1_000_000_000
 
 MAX_OBJECTS, MAX_QUERIES = 2_000_000, 100_000
 
-MAX_NAME = 200
-"""Maximum number of characters of a name."""
-
-_NAME = f"give a name of 1 to {MAX_NAME} characters, none of them for control or direction"
-
 MAX_SEED = 2**63 - 1
 """Largest seed."""
 
 _Column = Sequence[float | None] | NDArray[np.float64]
-
-LARGEST_COST = 1e100
-"""Upper limit of the summed costs of all queries: a path may ask every query, and its cost is squared."""
 
 # A prior whose sum differs from 1 by rounding only is normalised without a warning.
 _ROUNDING = 1e-6
@@ -118,7 +111,7 @@ def build_model(  # noqa: PLR0913  each is a column of the client's document
     _check_empty_cells(packed, rates, faults)
     grouped = groups is not None and any(g is not None for g in groups)
     algorithm, base, stop = _algorithm(options, faults, grouped=grouped)
-    _check_total(cost, base, faults)
+    check_total(cost, base, faults)
     if faults or packed is None:
         raise InvalidInputError(capped(faults, ""))
     return DiagnosisModel(
@@ -131,7 +124,7 @@ def with_options(model: DiagnosisModel, options: ModelOptions) -> DiagnosisModel
     """Replace all options of a model, sharing its responses; raises `InvalidInputError` if they are inconsistent."""
     faults: list[Fault] = []
     algorithm, base, stop = _algorithm(options, faults, grouped=model.grouped)
-    _check_total(model.costs, base, faults)
+    check_total(model.costs, base, faults)
     if faults:
         raise InvalidInputError(faults)
     return dataclasses.replace(model, algorithm=algorithm, base=base, stop=stop, ties=options.ties, seed=options.seed)
@@ -166,17 +159,30 @@ def checked_names(
         faults.append(Fault(f"/{what}", f"{len(given):,} {plural}, but the responses have {count:,} {side}"))
     first: dict[str, int] = {}
     for i, name in enumerate(given):
-        if not _is_name(name):
-            faults.append(Fault(f"/{what}/{i}/name", _NAME))
+        if not is_name(name):
+            faults.append(Fault(f"/{what}/{i}/name", NAME_FAULT))
         elif first.setdefault(name, i) != i:
             faults.append(Fault(f"/{what}/{i}/name", f"is the name of {kind} {first[name]} already"))
     return tuple(given)
 
 
-def _is_name(name: object) -> bool:
-    # JSON can spell half a surrogate pair, which cannot be written to a file
-    is_text = isinstance(name, str) and not any("\ud800" <= letter <= "\udfff" for letter in name)
-    return is_text and 0 < len(str(name).strip()) <= len(str(name)) <= MAX_NAME and not is_hidden(str(name))
+def short_name(name: str) -> str:
+    """Cut a name off at `MAX_NAME` characters."""
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
+
+
+def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Make names unique by appending a number to repeated ones."""
+    taken, found = set(names), []
+    seen: set[str] = set()
+    for name in names:
+        candidate, number = name, 1
+        while candidate in seen or (candidate != name and candidate in taken):
+            number += 1
+            candidate = f"{name[: MAX_NAME - 12]} ({number})"
+        seen.add(candidate)
+        found.append(candidate)
+    return tuple(found)
 
 
 def checked_groups(
@@ -192,8 +198,8 @@ def checked_groups(
     for i, group in enumerate(given):
         if group is None:
             faults.append(Fault(f"/objects/{i}/group", "missing; give the group of every object, or of none"))
-        elif not _is_name(group):
-            faults.append(Fault(f"/objects/{i}/group", _NAME))
+        elif not is_name(group):
+            faults.append(Fault(f"/objects/{i}/group", NAME_FAULT))
         else:
             codes[i] = index.setdefault(group, len(index))
     return tuple(index), codes
@@ -261,7 +267,7 @@ def checked_per_query(
     return values
 
 
-def _check_total(cost: NDArray[np.float64], base: float, faults: list[Fault]) -> None:
+def check_total(cost: NDArray[np.float64], base: float, faults: list[Fault]) -> None:
     """Check that the cost of a path, and its product with the logarithm of the base, cannot overflow."""
     with np.errstate(over="ignore"):
         total = float(np.sum(cost))

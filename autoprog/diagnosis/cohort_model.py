@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Feature, classified
-from autoprog.cohort.messages import capped, count_text, near_names, pointer
-from autoprog.diagnosis.building import MAX_NAME, ModelOptions, build_model
-from autoprog.diagnosis.discretization import candidate_thresholds
-from autoprog.diagnosis.learning import Case, Finding, ResponseLearner
+from autoprog.cohort.messages import capped, count_text, make_suggester, pointer
+from autoprog.cohort.spec_values import MAX_NAME, is_hidden
+from autoprog.diagnosis.building import MAX_CELLS, ModelOptions, build_model, distinct_names, short_name
+from autoprog.diagnosis.discretization import candidate_thresholds, expected_information
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
 from autoprog.errors import Fault, InvalidInputError
@@ -24,9 +24,10 @@ from autoprog.errors import Fault, InvalidInputError
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
-# Cases studied while thresholds are learnt: repeated passes over a small cohort, a sample of a large one.
-_CASES = 3000
+# Quantiles among which the most informative is the threshold of a feature.
 _CANDIDATES = 9
+# Cells that are compared at once.
+_CHUNK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,6 @@ def model_from_cohort(
     choice: CohortChoice = CohortChoice(),
     *,
     options: ModelOptions = ModelOptions(),  # noqa: B008  frozen
-    rng: np.random.Generator,
 ) -> CohortModel:
     """Build a diagnosis model from a cohort.
 
@@ -77,38 +77,41 @@ def model_from_cohort(
     choice : CohortChoice
         Columns and cuts.
     options : ModelOptions
-    rng : numpy.random.Generator
-        Draws the order of the records while thresholds are learnt.
 
     Returns
     -------
     CohortModel
-        Reproducible for the same state of `rng`.
+        The model, and the cuts of its numeric findings.
 
     Raises
     ------
     InvalidInputError
         If a named feature does not exist or has the wrong kind, a record has no group, cells are missing without an
-        error rate, or no query remains; names every fault.
+        error rate, no query remains, or records and queries are too many; names every fault.
     """
     faults = _faults(cohort, choice)
     if faults:
         raise InvalidInputError(capped(faults, "/findings"))
-    names, group_of = _groups(cohort, choice.group)
+    levels, group_of = _groups(cohort, choice.group)
+    names = distinct_names([_name(level) for level in levels])
     columns = _findings(cohort, choice)
     given = {name: tuple(sorted(set(map(float, cut)))) for name, cut in choice.thresholds.items()}
     numeric = [j for j in columns if cohort.features[j].kind == "numeric"]
-    learnt = _learnt(cohort, [j for j in numeric if cohort.features[j].name not in given], names, group_of, rng)
-    thresholds = {name: given.get(name, learnt.get(name, ())) for name in (cohort.features[j].name for j in numeric)}
-    queries, answers = _answers(cohort, columns, thresholds)
+    names_of = {j: cohort.features[j].name for j in numeric}
+    thresholds = {n: given[n] if n in given else _cut(cohort.X[:, j], group_of) for j, n in names_of.items()}
+    queries = _queries(cohort, columns, thresholds)
     if not queries:
         raise InvalidInputError([Fault("/findings", "every finding is constant: there is nothing to ask for")])
-    packed, groups, counts = _distinct(answers, group_of)
+    records = len(cohort.X)
+    if records * len(queries) > MAX_CELLS:
+        text = f"{records:,} records by {len(queries):,} queries, at most {MAX_CELLS:,} cells are allowed"
+        raise InvalidInputError([Fault("/findings", text)])
+    packed, groups, counts = _distinct(_answers(cohort.X, queries), group_of)
     objects = _object_names(names, groups)
     model = build_model(
         packed,
         objects=objects,
-        queries=queries,
+        queries=distinct_names([query.name for query in queries]),
         groups=[names[g] for g in groups],
         prior=counts.astype(np.float64),
         false_positive_rates=[choice.false_positive_rate] * len(queries),
@@ -124,12 +127,14 @@ def _faults(cohort: Cohort, choice: CohortChoice) -> list[Fault]:
     named = [("/group", choice.group)] if choice.group is not None else []
     named += [(f"/findings/{i}", name) for i, name in enumerate(choice.findings or ())]
     named += [(pointer("thresholds", name), name) for name in choice.thresholds]
+    suggest = make_suggester(known)
     for place, name in named:
         if name not in known:
-            faults.append(Fault(place, f"the cohort has no feature of this name{near_names(str(name), known)}"))
+            faults.append(Fault(place, f"the cohort has no feature of this name{suggest(str(name))}"))
     faults += _group_faults(cohort, choice, known) + _threshold_faults(cohort, choice, known)
+    first: dict[str, int] = {}
     for i, name in enumerate(choice.findings or ()):
-        if name == choice.group or name in (choice.findings or ())[:i]:
+        if name == choice.group or first.setdefault(name, i) != i:
             faults.append(Fault(f"/findings/{i}", "is the group" if name == choice.group else "is named twice"))
     rates = (choice.false_positive_rate, choice.false_negative_rate)
     if not all(0 <= rate < 1 for rate in rates) or sum(rates) >= 1:
@@ -169,9 +174,9 @@ def _threshold_faults(cohort: Cohort, choice: CohortChoice, known: Mapping[str, 
 
 
 def _findings(cohort: Cohort, choice: CohortChoice) -> list[int]:
-    names = [feature.name for feature in cohort.features]
-    wanted = names if choice.findings is None else choice.findings
-    return [names.index(name) for name in wanted if name in names and name != choice.group]
+    place = {feature.name: j for j, feature in enumerate(cohort.features)}
+    wanted = place if choice.findings is None else choice.findings
+    return [place[name] for name in wanted if name in place and name != choice.group]
 
 
 def _groups(cohort: Cohort, group: str | None) -> tuple[tuple[str, ...], _Ints]:
@@ -183,61 +188,72 @@ def _groups(cohort: Cohort, group: str | None) -> tuple[tuple[str, ...], _Ints]:
     return cohort.features[j].levels, cohort.X[:, j].astype(np.int64)
 
 
-def _learnt(
-    cohort: Cohort, columns: list[int], names: tuple[str, ...], group_of: _Ints, rng: np.random.Generator
-) -> dict[str, tuple[float, ...]]:
-    """One threshold per feature, learnt by Exp3 over quantiles; none where the feature is constant."""
-    X = cohort.X[:, columns]
-    candidates = [tuple(candidate_thresholds(x, _CANDIDATES).tolist()) for x in X.T]
-    if not any(candidates):
-        return {cohort.features[j].name: () for j in columns}
-    findings = [Finding(cohort.features[j].name, cut) for j, cut in zip(columns, candidates, strict=True)]
-    learner = ResponseLearner(findings, names)
-    order = rng.permutation(len(X))
-    for number in range(max(_CASES, min(len(X), 2 * _CASES))):
-        i = int(order[number % len(X)])
-        for question in learner.learner.ask(learner.prior, rng, select=False):
-            learner.learner.reward(question)
-        if number < len(X):  # each record is counted once
-            learner.learn(Case(learner.prior, dict(enumerate(X[i]))), int(group_of[i]))
-    chosen = learner.thresholds()
-    return {f.name: (chosen[i],) if i in chosen else () for i, f in enumerate(findings)}
+def _cut(x: _Floats, group_of: _Ints) -> tuple[float, ...]:
+    """The one of some quantiles that is most informative on the group; none where the feature is constant."""
+    seen = ~np.isnan(x)
+    x, group_of = x[seen], group_of[seen]
+    candidates = candidate_thresholds(x, _CANDIDATES)
+    if not len(candidates):
+        return ()
+    totals = np.bincount(group_of)
+    above = np.stack([np.bincount(group_of[x > cut], minlength=len(totals)) for cut in candidates], axis=1)
+    present = totals > 0
+    information = expected_information(totals[present] / len(x), above[present] / totals[present, None])
+    return (float(candidates[np.argmax(information)]),)
 
 
-def _answers(
-    cohort: Cohort, columns: list[int], thresholds: Mapping[str, tuple[float, ...]]
-) -> tuple[list[str], NDArray[np.int8]]:
-    """Names of the queries, and answers 0, 1 or -1 (missing), shape (records, queries)."""
-    queries: list[str] = []
-    answers: list[NDArray[np.int8]] = []
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """Whether a column is above, at least or equal to a value; no answer to that is yes where the cell is missing."""
+
+    name: str
+    column: int
+    compare: np.ufunc
+    value: float
+
+
+def _queries(cohort: Cohort, columns: list[int], thresholds: Mapping[str, tuple[float, ...]]) -> list[_Query]:
+    queries = []
     for j in columns:
-        x, feature = cohort.X[:, j], cohort.features[j]
-        for name, yes in _cuts(feature, x, thresholds):
-            queries.append(name)
-            answers.append(np.where(np.isnan(x), -1, yes).astype(np.int8))
-    return queries, np.stack(answers, axis=1) if answers else np.empty((len(cohort.X), 0), dtype=np.int8)
+        feature = cohort.features[j]
+        for sign, compare, value, text in _comparisons(feature, thresholds):
+            queries.append(_Query(_name(f"{feature.name} {sign} {text}"), j, compare, value))
+    return queries
 
 
-def _cuts(
-    feature: Feature, x: _Floats, thresholds: Mapping[str, tuple[float, ...]]
-) -> list[tuple[str, NDArray[np.bool_]]]:
-    name, levels = feature.name, feature.levels
+def _comparisons(
+    feature: Feature, thresholds: Mapping[str, tuple[float, ...]]
+) -> list[tuple[str, np.ufunc, float, str]]:
+    """Sign, comparison, value and its text of each query of a feature."""
+    levels = list(enumerate(feature.levels))
     if feature.kind == "numeric":
-        return [(_short(f"{name} > {cut:.12g}"), x > cut) for cut in thresholds[name]]
-    if feature.kind == "binary":
-        return [(_short(f"{name} = {levels[1]}"), x == 1)]
+        return [(">", np.greater, cut, f"{cut:.12g}") for cut in thresholds[feature.name]]
     if feature.kind == "ordinal":
-        return [(_short(f"{name} >= {levels[k]}"), x >= k) for k in range(1, len(levels))]
-    return [(_short(f"{name} = {level}"), x == k) for k, level in enumerate(levels)]
+        return [(">=", np.greater_equal, k, level) for k, level in levels[1:]]
+    return [("=", np.equal, k, level) for k, level in (levels[1:] if feature.kind == "binary" else levels)]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
+def _answers(X: _Floats, queries: Sequence[_Query]) -> Responses:
+    """Answers of all records, some records at a time, as the cells of all may be many times the cohort's."""
+    columns = [query.column for query in queries]
+    rows, known = [], []
+    step = max(1, _CHUNK // len(queries))
+    for start in range(0, len(X), step):
+        part = X[start : start + step]
+        yes = np.stack([query.compare(part[:, query.column], query.value) for query in queries], axis=1)
+        rows.append(np.packbits(yes, axis=1))
+        known.append(np.packbits(~np.isnan(part[:, columns]), axis=1))
+    is_known = not np.isnan(X[:, sorted(set(columns))]).any()
+    return Responses(np.concatenate(rows), len(queries), None if is_known else np.concatenate(known))
 
 
-def _distinct(answers: NDArray[np.int8], group_of: _Ints) -> tuple[Responses, _Ints, _Ints]:
+def _name(text: str) -> str:
+    """Make a name of a text of the cohort: levels may be long, and hold line breaks."""
+    return short_name("".join(" " if is_hidden(letter) else letter for letter in text).strip() or "…")
+
+
+def _distinct(packed: Responses, group_of: _Ints) -> tuple[Responses, _Ints, _Ints]:
     """Distinct records in order of first occurrence, their groups, and their counts."""
-    packed = Responses.pack(answers == 1, answers >= 0)
     classes = packed.row_classes()
     pairs = np.stack([classes, group_of], axis=1)
     _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)

@@ -51,22 +51,69 @@ class Costed(Protocol):
 
 
 def expected_cost(tree: Costed) -> float:
-    """L_1, at least 0."""
+    """Compute the expected cost L_1 of a tree.
+
+    Parameters
+    ----------
+    tree : Tree or MultiwayTree
+
+    Returns
+    -------
+    float
+        sum_j pi_j d_j over the leaves, at least 0, in the unit of the queries' costs.
+    """
     return float(tree.mass[tree.leaves] @ tree.paid[tree.leaves])
 
 
 def expected_queries(tree: Costed) -> float:
-    """Mean number of queries asked, at least 0: L_1 if every query costs 1."""
+    """Compute the mean number of queries that a tree asks.
+
+    Parameters
+    ----------
+    tree : Tree or MultiwayTree
+
+    Returns
+    -------
+    float
+        At least 0; L_1 if every query costs 1.
+    """
     return float(tree.mass[tree.leaves] @ tree.depth[tree.leaves])
 
 
 def worst_case_cost(tree: Costed) -> float:
-    """L_inf, at least 0."""
+    """Compute the worst-case cost L_inf of a tree.
+
+    Parameters
+    ----------
+    tree : Tree or MultiwayTree
+
+    Returns
+    -------
+    float
+        max_j d_j over the leaves, at least 0, in the unit of the queries' costs.
+    """
     return float(tree.paid[tree.leaves].max())
 
 
 def exponential_cost(tree: Costed, base: float) -> float:
-    """L_lambda for a base of at least 1, where 1 gives L_1 and infinity L_inf; raises `ValueError` below 1."""
+    """Compute the exponential cost L_lambda of a tree.
+
+    Parameters
+    ----------
+    tree : Tree or MultiwayTree
+    base : float
+        lambda, at least 1; 1 gives L_1, `math.inf` gives L_inf.
+
+    Returns
+    -------
+    float
+        log_lambda sum_j pi_j lambda^d_j, between L_1 and L_inf.
+
+    Raises
+    ------
+    ValueError
+        If the base is below 1.
+    """
     if not base >= 1:
         msg = f"the base of an exponential cost is at least 1, not {base}"
         raise ValueError(msg)

@@ -6,7 +6,7 @@ symbol      meaning
 B, pi       responses and prior of the model
 r_iq        probability that object i answers query q wrongly: fn of q where B is 1, fp where it is 0
 E           set of queries that are answered wrongly, by the same wrong answer however often they are asked
-o_i         odds pi_i / (1 - pi_i) that object i is present
+o_i         odds that object i is present, p_i / (1 - p_i) of its probability p_i, by default pi_i
 ==========  ==================================================================================================
 
     wrong answers     object (i, E) answers as i but for E    prior pi_i prod_{q in E} r_iq prod_{q not in E} (1 - r_iq)
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from autoprog.diagnosis.building import MAX_CELLS, MAX_NAME
+from autoprog.diagnosis.building import MAX_CELLS, distinct_names, short_name
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
 from autoprog.errors import Fault, InvalidInputError
@@ -101,14 +101,14 @@ def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
     weights = np.exp(log_weight - covered)
     kept = np.flatnonzero(weights > 0)  # some underflow
     names = [_variant(model, int(of[k]), wrong[k]) for k in kept]
-    missed = max(0.0, -math.expm1(covered))
+    missed = max(0.0, -math.expm1(covered)) if most < len(noisy) else 0.0
     warnings = (
         (f"more than {most} wrong answers, whose probability is {missed:.3g}, are left out",) if missed > 0 else ()
     )
     return dataclasses.replace(
         model,
         responses=Responses(np.concatenate(rows)[kept], model.n_queries),
-        objects=_distinct(names),
+        objects=distinct_names(names),
         groups=model.targets,
         group_of=model.target_of[of[kept]],
         grouped=True,
@@ -121,15 +121,17 @@ def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
     )
 
 
-def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
+def with_several_objects(model: DiagnosisModel, most: int, presence: Sequence[float] | None = None) -> DiagnosisModel:
     """Expand a model so that several objects may be present at once.
 
     Parameters
     ----------
     model : DiagnosisModel
-        The prior of an object is the probability that it is present, independently of the others.
     most : int
         Maximum number of objects present, at least 1.
+    presence : sequence of float, length M, optional
+        Probability that each object is present, independently of the others, in (0, 1); the model's prior by default,
+        which sums to 1.
 
     Returns
     -------
@@ -140,21 +142,23 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
     Raises
     ------
     InvalidInputError
-        If `most` is invalid, or there would be too many objects.
+        If `most` or a probability is invalid, or there would be too many objects.
     """
-    if faults := _whole(most, 1, "/max_objects"):
+    faults = _whole(most, 1, "/max_objects")
+    if presence is not None:
+        wrong = [i for i, p in enumerate(presence) if not 0 < p < 1]
+        faults += [Fault(f"/objects/{i}/prior", f"must lie in (0, 1), not {presence[i]:g}") for i in wrong]
+    if faults:
         raise InvalidInputError(faults)
     M, N = model.n_objects, model.n_queries
-    sizes = range(1, min(most, M) + 1)
-    _check_size(1, M, sizes, N, "/max_objects")
     if most == 1 or M == 1:
         return model
+    sizes = range(1, min(most, M) + 1)
+    _check_size(1, M, sizes, N, "/max_objects")
     B = model.responses
     known = np.packbits(B.known_matrix(), axis=1)
     rows, seen, weights, members = [], [], [], []
-    # From the others' weights, as 1 - prior would be 0 where the others weigh next to nothing.
-    others = np.array([math.fsum(np.delete(model.weights, i)) for i in range(M)])
-    odds = model.weights / np.maximum(others, _MIN_OTHERS)
+    odds = _odds(model) if presence is None else np.array([p / (1.0 - p) for p in presence])
     for size in sizes:
         sets = _combinations(M, size)
         yes = np.bitwise_or.reduce(B.rows[sets], axis=1)
@@ -168,10 +172,10 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
     kept = np.flatnonzero(weight > 0)  # some underflow
     weight = weight[kept]
     members = [members[k] for k in kept]
-    names = _distinct([_short(" + ".join(model.objects[i] for i in s)) for s in members])
+    names = distinct_names([short_name(" + ".join(model.objects[i] for i in s)) for s in members])
     groups: dict[tuple[int, ...], int] = {}
     group_of = [groups.setdefault(tuple(sorted(set(model.group_of[list(s)].tolist()))), len(groups)) for s in members]
-    group_names = _distinct([_short(" + ".join(model.groups[g] for g in group)) for group in groups])
+    group_names = distinct_names([short_name(" + ".join(model.groups[g] for g in group)) for group in groups])
     return dataclasses.replace(
         model,
         responses=Responses(np.concatenate(rows)[kept], N, None if B.known is None else np.concatenate(seen)[kept]),
@@ -180,6 +184,14 @@ def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
         group_of=np.array(group_of, dtype=np.int64) if model.grouped else np.arange(len(names)),
         weights=np.ones(len(names)) if (weight == weight[0]).all() else weight,
     )
+
+
+def _odds(model: DiagnosisModel) -> _Floats:
+    """Odds of the objects by the model's prior, shape (M,)."""
+    # From the others' weights, as 1 - prior would be 0 where the others weigh next to nothing.
+    others = np.array([math.fsum(np.delete(model.weights, i)) for i in range(model.n_objects)])
+    odds: _Floats = model.weights / np.maximum(others, _MIN_OTHERS)
+    return odds
 
 
 def _whole(value: object, least: int, place: str) -> list[Fault]:
@@ -210,22 +222,4 @@ def _combinations(n: int, size: int) -> _Ints:
 def _variant(model: DiagnosisModel, index: int, wrong: Sequence[int]) -> str:
     if not wrong:
         return model.objects[index]
-    return _short(f"{model.objects[index]}, wrong: {', '.join(model.queries[q] for q in wrong)}")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
-
-
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Make names unique by appending a number to repeated ones."""
-    taken, found = set(names), []
-    seen: set[str] = set()
-    for name in names:
-        candidate, number = name, 1
-        while candidate in seen or (candidate != name and candidate in taken):
-            number += 1
-            candidate = f"{name[: MAX_NAME - 12]} ({number})"
-        seen.add(candidate)
-        found.append(candidate)
-    return tuple(found)
+    return short_name(f"{model.objects[index]}, wrong: {', '.join(model.queries[q] for q in wrong)}")

@@ -32,8 +32,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.diagnosis.building import ModelOptions, build_model
-from autoprog.diagnosis.discretization import BanditOptions, Question, ThresholdLearner
+from autoprog.diagnosis.building import ModelOptions, build_model, distinct_names, short_name
+from autoprog.diagnosis.discretization import BanditOptions, Question, ThresholdLearner, expected_information
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.errors import Fault, InvalidInputError
 
@@ -166,12 +166,14 @@ class ResponseLearner:
         return Studied(tuple(asked), int(case.beliefs.argmax()), float(case.beliefs.max()))
 
     def thresholds(self) -> dict[int, float]:
-        """Most probable threshold of each finding's bandit, by index of the finding."""
-        bandits = self.learner.bandits
-        return {i: self.findings[i].thresholds[int(np.argmax(b.probabilities))] for i, b in bandits.items()}
+        """Threshold of each finding that is most informative on the labels, by index of the finding."""
+        # Not the bandit's favourite: its gains were for the beliefs of single cases, and it is slow to have one.
+        w, posteriors = self.prior, self.learner.posteriors
+        best = {i: int(np.argmax(expected_information(w, posterior.mean))) for i, posterior in posteriors.items()}
+        return {i: self.findings[i].thresholds[arm] for i, arm in best.items()}
 
     def to_model(self, options: ModelOptions = ModelOptions()) -> DiagnosisModel:  # noqa: B008  frozen
-        """Build a diagnosis model: one object per label, one query per finding at its most probable threshold."""
+        """Build a diagnosis model: one object per label, one query per finding at its most informative threshold."""
         chosen = self.thresholds()
         means = []
         for i, threshold in chosen.items():
@@ -186,7 +188,7 @@ class ResponseLearner:
         return build_model(
             ones,
             objects=self.labels,
-            queries=[query_name(self.findings[i], threshold) for i, threshold in chosen.items()],
+            queries=distinct_names([query_name(self.findings[i], threshold) for i, threshold in chosen.items()]),
             prior=self.prior,
             false_positive_rates=np.nan_to_num(fp).tolist(),
             false_negative_rates=np.nan_to_num(fn).tolist(),
@@ -214,7 +216,7 @@ class ResponseLearner:
 
 def query_name(finding: Finding, threshold: float) -> str:
     """Name of a query: the finding's name, followed by the threshold unless the finding is binary."""
-    return finding.name if finding.thresholds == (0.5,) else f"{finding.name} > {threshold:.12g}"
+    return short_name(finding.name if finding.thresholds == (0.5,) else f"{finding.name} > {threshold:.12g}")
 
 
 def _doubled(names: Sequence[str], place: str) -> list[Fault]:

@@ -40,8 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.messages import count_text, listed
+from autoprog.cohort.spec_values import MAX_NAME
 from autoprog.diagnosis.building import (
-    MAX_NAME,
+    check_total,
     checked_base,
     checked_groups,
     checked_names,
@@ -179,6 +180,7 @@ def build_multiway_model(
     base = checked_base(exponential_cost_base, faults)
     if math.isinf(base):
         faults.append(Fault("/exponential_cost_base", "must be finite where queries have more than two answers"))
+    check_total(cost, base, faults)
     if answers is not None and len(answers) != N:
         faults.append(Fault("/answers", f"{len(answers):,} sets of answers for {N:,} queries"))
     if faults:

@@ -92,12 +92,38 @@ def random_model(
 
 
 def random_partition(objects: int, groups: int, rng: np.random.Generator) -> _Ints:
-    """Draw a partition into groups of nearly equal size: the group of each object, shape (M,)."""
+    """Draw a partition of objects into groups of nearly equal size.
+
+    Parameters
+    ----------
+    objects, groups : int
+        M and K, at least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int, shape = (M,)
+        Group of each object, from 0.
+    """
     return rng.permutation(np.arange(objects) % groups)
 
 
 def random_responses(group_of: _Ints, within: _Floats, between: _Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw B, shape (M, N), for groups numbered from 0 and gamma_w (`within`) and gamma_b (`between`), shape (N,)."""
+    """Draw the responses of objects in groups.
+
+    Parameters
+    ----------
+    group_of : ndarray of int, shape = (M,)
+        Group of each object, from 0.
+    within, between : ndarray, shape = (N,)
+        gamma_w and gamma_b of each query, in [1/2, 1].
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of bool, shape = (M, N)
+        B.
+    """
     groups = int(group_of.max()) + 1
     x = rng.random(len(between)) < 0.5
     b = x ^ (rng.random((groups, len(between))) >= between)
@@ -105,11 +131,39 @@ def random_responses(group_of: _Ints, within: _Floats, between: _Floats, rng: np
 
 
 def random_agreement(beta: float, queries: int, rng: np.random.Generator) -> _Floats:
-    """Draw (1 + Beta(1, beta)) / 2 for each query, shape (N,)."""
+    """Draw the agreement of each query, gamma_w or gamma_b.
+
+    Parameters
+    ----------
+    beta : float
+        Above 0; the larger, the nearer the draws are to 1/2.
+    queries : int
+        N.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray, shape = (N,)
+        (1 + Beta(1, beta)) / 2, in [1/2, 1].
+    """
     return (1.0 + rng.beta(1.0, beta, size=queries)) / 2.0
 
 
 def zipf_prior(objects: int, delta: float, rng: np.random.Generator) -> _Floats:
-    """Draw a Zipf prior: j^-delta, normalised, in random order, shape (M,)."""
+    """Draw Zipf's prior in random order.
+
+    Parameters
+    ----------
+    objects : int
+        M, at least 1.
+    delta : float
+        Exponent, at least 0; 0 is the uniform prior.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray, shape = (M,)
+        j^-delta / sum_i i^-delta in random order, summing to 1.
+    """
     prior = np.arange(1.0, objects + 1.0) ** -delta
     return rng.permutation(prior / prior.sum())

@@ -5,7 +5,7 @@ A session is its list of answers; everything else follows from them and the mode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Literal
@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.messages import near_names
+from autoprog.cohort.messages import make_suggester
 from autoprog.diagnosis.batch import MAX_BATCH, Batch, choose_batch
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.next_query import Elimination, NextQuery
@@ -227,13 +227,14 @@ class Sessions:
             certainty = CERTAINTY if self.model.is_noisy else 1.0
         elif isinstance(certainty, bool) or not isinstance(certainty, int | float) or not 0 < certainty <= 1:
             faults.append(Fault("/certainty", "must lie in (0, 1]"))
-        answers: list[Answer] = []
+        numbers: dict[str, int] = {}
+        suggest = self._make_suggester()
         for i, answer in enumerate(known):
-            faults += self._faults(answers, answer, ordering, f"/known/{i}")
-            answers.append(replace(answer, volunteered=True))
+            faults += self._faults(numbers, answer, ordering, f"/known/{i}", suggest)
+            numbers.setdefault(answer.query, i + 1)
         if faults:
             raise InvalidInputError(faults)
-        return self.resume(answers, certainty, ordering)
+        return self.resume([replace(answer, volunteered=True) for answer in known], certainty, ordering)
 
     def resume(self, answers: Sequence[Answer], certainty: float, ordering: Ordering | None = None) -> Session:
         """Restore a session of the same model from its answers, its certainty and its ordering."""
@@ -291,7 +292,8 @@ class Sessions:
             If the answers are contradictory, or the session is done and the answer is not volunteered.
         """
         given = Answer(query, answer, volunteered, test)
-        if faults := self._faults(session.answers, given, session.ordering, ""):
+        numbers = {a.query: i for i, a in enumerate(session.answers, 1)}
+        if faults := self._faults(numbers, given, session.ordering, "", self._make_suggester()):
             raise InvalidInputError(faults)
         if session.status == "contradictory":
             msg = "the answers contradict each other; take one back first"
@@ -336,13 +338,23 @@ class Sessions:
         """Query and test of each answer; what could not be answered took no test."""
         return [(self._index[a.query], a.test) for a in answers if a.answer is not None]
 
-    def _faults(self, before: Sequence[Answer], answer: Answer, ordering: Ordering | None, place: str) -> list[Fault]:
+    def _make_suggester(self) -> Callable[[str], str]:
+        return make_suggester(self._index if len(self._index) < 10_000 else ())
+
+    def _faults(
+        self,
+        numbers: Mapping[str, int],
+        answer: Answer,
+        ordering: Ordering | None,
+        place: str,
+        suggest: Callable[[str], str],
+    ) -> list[Fault]:
+        """Faults of an answer after others, whose numbers are given by query."""
         faults: list[Fault] = []
-        number = next((i for i, a in enumerate(before, 1) if a.query == answer.query), None)
         if answer.query not in self._index:
-            near = near_names(str(answer.query), self._index) if len(self._index) < 10_000 else ""
+            near = suggest(str(answer.query))
             faults.append(Fault(f"{place}/query", f"the model has no such query{near}"))
-        elif number is not None:
+        elif (number := numbers.get(answer.query)) is not None:
             faults.append(Fault(f"{place}/query", f"was answered before, as number {number}"))
         if answer.answer is not None and not isinstance(answer.answer, bool):
             faults.append(Fault(f"{place}/answer", "must be true, false or null"))

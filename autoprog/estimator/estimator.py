@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.estimator.modes import MODES, choose_mode
 from autoprog.estimator.results import ResultsMixin
-from autoprog.estimator.targets import Survival
+from autoprog.estimator.targets import SamplingDesign, Survival
 from autoprog.estimator.unusual import warn_of_unusual
 from autoprog.extras import require
 from autoprog.fork_server import start_fork_server
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from autoprog.model import PrognosticModel
     from autoprog.search.settings import SearchSettings
 
-_NO_WEIGHTS = (
-    "fit takes no sample_weight: weights would have to pass through every learner, fold, score, interval, ensemble and "
-    "refit, and some of these know none. Ignoring them would give a model of other patients than those meant"
-)
 # Frames from the warning to the caller of a method that predicts.
 _CALLER = 3
 
@@ -128,7 +124,11 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike | Survival, groups: ArrayLike | None = None, **unsupported: object
+        self,
+        X: ArrayLike,
+        y: ArrayLike | Survival,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Search for the time budget, and keep the model.
 
@@ -145,8 +145,9 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
             structured array of scikit-survival.
         groups : array-like, shape = (n_patients,), or None
             Patients that must not be split over folds share a value: a hospital, a family.
-        **unsupported : object
-            Nothing else is taken; `sample_weight` is refused with the reason.
+        sample_weight : array-like of int, shape = (n_patients,), or None
+            How many patients each stands for, as in case-control and survey samples; with 0 one is left out. Pipelines,
+            scores and reports are weighted, intervals are those of the patients sampled.
 
         Returns
         -------
@@ -158,23 +159,19 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         ValueError
             If a parameter, the features or the outcome are invalid; names all faults.
         TypeError
-            In mode `survival`, if `y` is no follow-up; if weights are given.
+            In mode `survival`, if `y` is no follow-up.
         SearchFailedError
             If no pipeline could be evaluated in time.
         KeyboardInterrupt
             If it was interrupted before a pipeline was evaluated, or twice.
         """
-        if unsupported:
-            name = next(iter(unsupported))
-            msg = _NO_WEIGHTS if name == "sample_weight" else f"fit() got an unexpected keyword argument {name!r}"
-            raise TypeError(msg)
         began = time.monotonic()
         require("autoprog.estimator.search", "a search")
         start_fork_server()
         from autoprog.estimator.search import search  # noqa: PLC0415  see the head
         from autoprog.estimator.words import python_words  # noqa: PLC0415
 
-        table = self._cohort(X, y, groups)
+        table = self._cohort(X, y, groups, sample_weight)
         with python_words():
             return self._take(search(table, self._settings(), self._effort(began)))
 
@@ -373,8 +370,14 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
 
         return Effort(self.n_jobs, self.verbose, began)
 
-    def _cohort(self, X: ArrayLike, y: ArrayLike | Survival, groups: ArrayLike | None) -> CohortTable:
-        return choose_mode(self.mode).cohort(self, X, y, groups)
+    def _cohort(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | Survival,
+        groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> CohortTable:
+        return choose_mode(self.mode).cohort(self, X, y, SamplingDesign(groups, weights))
 
     def _table(self, X: ArrayLike, y: object = "no_validation", *, reset: bool = True) -> pd.DataFrame:
         """Return the features by name, in the order of `fit`, checked as scikit-learn does."""

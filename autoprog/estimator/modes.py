@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from autoprog.estimator.targets import as_survival, two_classes
+from autoprog.estimator.targets import SamplingDesign, as_survival, two_classes
 
 if TYPE_CHECKING:
     from autoprog.estimator.estimator import AutoPrognosis
@@ -23,7 +23,7 @@ _Floats = NDArray[np.float64]
 class EstimatorMode(Protocol):
     """What depends on the mode."""
 
-    def cohort(self, estimator: AutoPrognosis, X: ArrayLike, y: Any, groups: ArrayLike | None) -> CohortTable:  # noqa: ANN401  a target in any form
+    def cohort(self, estimator: AutoPrognosis, X: ArrayLike, y: Any, design: SamplingDesign) -> CohortTable:  # noqa: ANN401  a target in any form
         """Make the cohort to search."""
         ...
 
@@ -51,7 +51,7 @@ class EstimatorMode(Protocol):
 class Classification:
     """Two classes."""
 
-    def cohort(self, estimator: AutoPrognosis, X: ArrayLike, y: Any, groups: ArrayLike | None) -> CohortTable:  # noqa: ANN401  as above
+    def cohort(self, estimator: AutoPrognosis, X: ArrayLike, y: Any, design: SamplingDesign) -> CohortTable:  # noqa: ANN401  as above
         """Make the cohort, and set the classes."""
         from autoprog.estimator.tables import binary_cohort  # noqa: PLC0415  see the head of `estimator`
 
@@ -60,11 +60,11 @@ class Classification:
             raise ValueError(msg)
         frame = estimator._table(X, y)  # noqa: SLF001  a part of it
         labels = column_or_1d(np.asarray(y), warn=True)
-        check_consistent_length(frame, labels, groups)
+        check_consistent_length(frame, labels, design.groups, design.weights)
         estimator.classes_, positive = two_classes(labels, estimator.positive)
         name = getattr(y, "name", None)
         name = name if isinstance(name, str) else None
-        return binary_cohort(frame, labels, positive, groups, name=name, all_numeric=_is_array(X))
+        return binary_cohort(frame, labels, positive, design, name=name, all_numeric=_is_array(X))
 
     def restore(self, estimator: AutoPrognosis, model: PrognosticModel) -> None:
         """Set the classes."""
@@ -101,14 +101,14 @@ class Classification:
 class FollowUp:
     """A time to an event."""
 
-    def cohort(self, estimator: AutoPrognosis, X: ArrayLike, y: Any, groups: ArrayLike | None) -> CohortTable:  # noqa: ANN401  as above
+    def cohort(self, estimator: AutoPrognosis, X: ArrayLike, y: Any, design: SamplingDesign) -> CohortTable:  # noqa: ANN401  as above
         """Make the cohort."""
         from autoprog.estimator.tables import survival_cohort  # noqa: PLC0415  see the head of `estimator`
 
         outcome = as_survival(y)
         frame = estimator._table(X, np.asarray(outcome.event))  # noqa: SLF001  a part of it
-        check_consistent_length(frame, outcome.event, groups)
-        return survival_cohort(frame, outcome, estimator.horizons, groups, all_numeric=_is_array(X))
+        check_consistent_length(frame, outcome.event, design.groups, design.weights)
+        return survival_cohort(frame, outcome, estimator.horizons, design, all_numeric=_is_array(X))
 
     def restore(self, estimator: AutoPrognosis, model: PrognosticModel) -> None:
         """Nothing to set."""

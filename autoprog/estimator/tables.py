@@ -32,7 +32,7 @@ from autoprog.cohort.inference import count_values
 from autoprog.cohort.messages import count_text, listed
 from autoprog.cohort.table import Column
 from autoprog.errors import InvalidInputError
-from autoprog.estimator.targets import Survival
+from autoprog.estimator.targets import SamplingDesign, Survival
 from autoprog.estimator.words import python_words
 from autoprog.explanation import Explanation
 from autoprog.model import PrognosticModel
@@ -40,6 +40,7 @@ from autoprog.model import PrognosticModel
 # Warnings about what reading has dropped point at the caller of `fit`.
 _CALLER_OF_FIT = 5
 _SHOWN_LEVELS = 5
+_NO_DESIGN = SamplingDesign()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,7 @@ class CohortTable:
             "name": cohort.name,
             "mode": cohort.mode,
             "n_patients": cohort.n_patients,
+            "n_sampled": None if cohort.sampled is None else cohort.n_sampled,
             "n_rows": read.n_rows,
             "n_dropped": read.n_dropped,
             "features": [asdict(feature) for feature in cohort.features],
@@ -126,7 +128,7 @@ def binary_cohort(
     frame: pd.DataFrame,
     y: NDArray[Any],
     positive: object,
-    groups: object,
+    design: SamplingDesign = _NO_DESIGN,
     *,
     name: str | None = None,
     all_numeric: bool,
@@ -140,7 +142,7 @@ def binary_cohort(
         labels, value = y, str(positive)
     spec = {"mode": "classification", "outcome": {"column": outcome, "positive": value}}
     table = frame.assign(**{outcome: labels})
-    return _cohort(table, spec, groups, {outcome: "y"}, list(map(str, frame)) if all_numeric else ())
+    return _cohort(table, spec, design, {outcome: "y"}, list(map(str, frame)) if all_numeric else ())
 
 
 def _are_words(y: NDArray[Any]) -> bool:
@@ -152,7 +154,12 @@ def _are_words(y: NDArray[Any]) -> bool:
 
 
 def survival_cohort(
-    frame: pd.DataFrame, y: Survival, horizons: Sequence[float] | None, groups: object, *, all_numeric: bool
+    frame: pd.DataFrame,
+    y: Survival,
+    horizons: Sequence[float] | None,
+    design: SamplingDesign = _NO_DESIGN,
+    *,
+    all_numeric: bool,
 ) -> CohortTable:
     """Make a cohort of mode `survival`, by default with quartiles of event times; raises InvalidInputError."""
     time, event = _unused(frame, "time", "event")
@@ -167,21 +174,26 @@ def survival_cohort(
     table = frame.assign(**{time: np.asarray(y.time), event: np.array(words)[codes]})
     roles = {time: "the time of y", event: "the event of y"}
     numeric = list(map(str, frame)) if all_numeric else ()
-    return _cohort(table, {"mode": "survival", "outcome": outcome}, groups, roles, numeric)
+    return _cohort(table, {"mode": "survival", "outcome": outcome}, design, roles, numeric)
 
 
 def _cohort(
-    table: pd.DataFrame, spec: dict[str, Any], groups: object, roles: dict[str, str], numeric: Sequence[str]
+    table: pd.DataFrame, spec: dict[str, Any], design: SamplingDesign, roles: dict[str, str], numeric: Sequence[str]
 ) -> CohortTable:
     mixed = {} if numeric else _mixed_columns(table, roles)
     features: dict[str, dict[str, Any]] = {name: {"kind": "numeric"} for name in numeric}
     features |= {name: {"kind": "categorical"} for name in mixed}
     features |= {name: {"kind": "ordinal", "levels": levels} for name, levels in _ordered_columns(table).items()}
     spec = {"name": "cohort", **spec, "features": features}
-    if groups is not None:
+    if design.groups is not None:
         (spec["groups"],) = _unused(table, "groups")
         roles = {**roles, spec["groups"]: "groups"}
-        table = table.assign(**{spec["groups"]: _group_codes(groups)})
+        table = table.assign(**{spec["groups"]: _group_codes(design.groups)})
+    if design.weights is not None:
+        (spec["weights"],) = _unused(table, "weights")
+        roles = {**roles, spec["weights"]: "sample_weight"}
+        weights = column_or_1d(np.asarray(design.weights, dtype=np.float64))
+        table = table.assign(**{spec["weights"]: weights})[weights != 0]
     with python_words(roles):
         found = CohortTable.of(_parquet(table), spec)
     for text in (*mixed.values(), *found.read.warnings):

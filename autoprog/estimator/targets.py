@@ -18,6 +18,14 @@ SURVIVAL_FORMS = (
 
 
 @dataclass(frozen=True, eq=False)
+class SamplingDesign:
+    """Which patients belong together, and how many each stands for; None where nothing is said."""
+
+    groups: ArrayLike | None = None
+    weights: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Survival:
     """Follow-up of patients, as the target of `AutoPrognosis(mode="survival")`.
 

@@ -49,6 +49,8 @@ def _place(pointer: str, roles: Mapping[str, str]) -> str:
             place = "y"
         case ["spec", "groups", *_]:
             place = "groups"
+        case ["spec", "weights", *_]:
+            place = "sample_weight"
         case ["file" | "spec" | "patients", *_]:
             place = "X"
         case _:

@@ -28,6 +28,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.catalogue import LARGEST_COST
 from autoprog.errors import Fault
 from autoprog.feature_streams.selectors import Constraint, Subset
 
@@ -38,7 +39,6 @@ _ENUMERATED = 12
 _TOLERANCE = 1e-9  # costs are added in binary
 _MAX_CELLS = 20_000_000
 _MANY = 1_000_000_000_000  # sums beyond which a message gives no number
-LARGEST_COST = 1e100
 
 
 @dataclass(frozen=True, slots=True)

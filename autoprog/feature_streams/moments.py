@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.errors import Fault, InvalidInputError
+from autoprog.feature_streams.options import MIN_SD
 
 _Floats = NDArray[np.float64]
 
@@ -77,12 +78,13 @@ class GivenMoments:
     Parameters
     ----------
     mean, sd : ndarray, shape = (d,)
-        Finite; an sd of 0 means a constant feature. Moments of the whole stream look ahead.
+        Finite; an sd of 0 means a constant feature, any other is above `MIN_SD`. Moments of the whole stream look
+        ahead.
 
     Raises
     ------
     InvalidInputError
-        If a value is not finite, an sd is negative, or the lengths differ.
+        If a value is not finite, an sd is negative or too small, or the lengths differ.
     """
 
     def __init__(self, mean: _Floats, sd: _Floats) -> None:
@@ -92,8 +94,8 @@ class GivenMoments:
             faults.append(Fault("/standardisation", f"{self.mean.size} means and {self.sd.size} standard deviations"))
         if not np.isfinite(self.mean).all():
             faults.append(Fault("/standardisation/mean", "must be finite"))
-        if not (np.isfinite(self.sd).all() and (self.sd >= 0).all()):
-            faults.append(Fault("/standardisation/sd", "must be finite and at least 0"))
+        if not (np.isfinite(self.sd) & ((self.sd == 0) | (self.sd > MIN_SD))).all():
+            faults.append(Fault("/standardisation/sd", f"must be finite, and 0 or above {MIN_SD:g}"))
         if faults:
             raise InvalidInputError(faults)
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, get_args
 
-import numpy as np
-
 from autoprog.errors import Fault
 from autoprog.feature_streams.family import Family
 
@@ -48,7 +46,8 @@ class StreamOptions:
     truncate : bool
         Whether `epsilon_greedy` keeps only its M largest weights, as in algorithm 4; the source's text keeps all.
     prior : (float, float), of every feature's mean reward under `thompson`
-        Both parameters of a Beta distribution, above 0, or mean and standard deviation of a normal one.
+        Both parameters of a Beta distribution, above 0 and below `LARGEST_STEP`, or mean and standard deviation of a
+        normal one.
     likelihood : {"bernoulli", "gaussian"}, of the rewards under `thompson`
     noise : float
         Standard deviation of a reward around its mean under `gaussian`, above `MIN_SD` and below `LARGEST_STEP`.
@@ -102,8 +101,8 @@ class StreamOptions:
     def _prior_faults(self) -> Iterator[Fault]:
         first, second = self.prior
         if self.likelihood != "gaussian":
-            if not (np.isfinite(self.prior).all() and min(self.prior) > 0):
-                yield Fault("/prior", f"must be finite and above 0, not {self.prior}")
+            if not all(0 < b < LARGEST_STEP for b in self.prior):
+                yield Fault("/prior", f"must be two numbers above 0 and below {LARGEST_STEP:g}, not {self.prior}")
         elif not (abs(first) < LARGEST_STEP and MIN_SD < second < LARGEST_STEP):
             bounds = f"a mean below {LARGEST_STEP:g} in size, a standard deviation from {MIN_SD:g} to {LARGEST_STEP:g}"
             yield Fault("/prior", f"must be {bounds}, not {self.prior}")

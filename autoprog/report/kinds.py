@@ -45,11 +45,14 @@ class Rows:
 
     def unit(self, run: ReportedRun) -> Literal["patient", "group"]:
         """What folds and intervals take as a whole."""
-        return "group" if run.origin.get("n_groups") else "patient"
+        n_groups = run.origin.get("n_groups")
+        return "group" if n_groups and n_groups != run.cohort.get("n_sampled") else "patient"
 
     def unsplit(self, run: ReportedRun) -> str | None:
         """Sentence on rows that stay in one fold; None if rows are independent."""
-        return "The patients of a group stayed in one fold." if self.unit(run) == "group" else None
+        if self.unit(run) == "group":
+            return "The patients of a group stayed in one fold."
+        return "All those for whom a patient stands stayed in one fold." if run.is_weighted else None
 
     def with_visits(self, n_rows: int, joined: str = "with") -> str:
         """Number of visits, after that of patients."""
@@ -337,7 +340,8 @@ class EventTimes:
         """Say why rows of a group have no interval."""
         if run.unsplit is None:
             return ()
-        rows = f"{upper_first(run.words.rows)} of a {run.unit}"
+        alone = run.is_weighted and run.unit == "patient"
+        rows = "Those for whom a patient stands" if alone else f"{upper_first(run.words.rows)} of a {run.unit}"
         return (
             f"{rows} are correlated: an interval that takes them as independent would be too narrow, and is not given.",
         )

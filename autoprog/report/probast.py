@@ -252,7 +252,7 @@ def _evaluation_size(run: ReportedRun) -> Verdict:
     least = run.sample_size.get("validation_minimum")
     if least is None:
         return Verdict(Answer.NO_INFORMATION, "The run did not store how many patients an evaluation needs.")
-    return _compared(run.n_patients, least)
+    return _compared(run.n_sampled, least)
 
 
 def _compared(n: int, least: int) -> Verdict:

@@ -193,6 +193,13 @@ _REFERENCES: dict[str, tuple[str, str | None]] = {
         ),
         "10.1136/bmj-2023-074821",
     ),
+    "binder": (
+        (
+            "Binder DA. On the variances of asymptotically normal estimators from complex surveys. Int Stat Rev "
+            "1983;51:279-292"
+        ),
+        "10.2307/1402588",
+    ),
     "schemper": (
         (
             "Schemper M, Smith TL. A note on quantifying follow-up in studies of failure time. Control Clin Trials "

@@ -139,13 +139,23 @@ class ReportedRun:
 
     @property
     def n_patients(self) -> int:
-        """Number of patients with a known outcome."""
+        """Number of patients with a known outcome, with weights of those whom they stand for."""
         return int(self.cohort["n_patients"])
 
     @property
+    def n_sampled(self) -> int:
+        """Number of patients with a known outcome, whatever their weights."""
+        return int(self.cohort.get("n_sampled") or self.n_patients)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether patients stand for others."""
+        return bool(self.cohort.get("n_sampled"))
+
+    @property
     def n_rows(self) -> int:
-        """Rows of the file that were kept: patients, or visits."""
-        return int(self.cohort["n_rows"]) - int(self.cohort["n_dropped"])
+        """Patients or visits that shares are of: rows of the file that were kept, with weights those they stand for."""
+        return self.n_patients if self.is_weighted else int(self.cohort["n_rows"]) - int(self.cohort["n_dropped"])
 
     @property
     def n_dropped(self) -> int:
@@ -270,7 +280,9 @@ class ReportedRun:
 
     @property
     def rows_text(self) -> str:
-        """Number of patients, and of visits if a row is one."""
+        """Number of patients, and of visits if a row is one, or of those whom the patients stand for."""
+        if self.is_weighted:
+            return f"{plural(self.n_sampled, 'patient')} who stand for {self.n_patients:,}"
         return f"{plural(self.n_patients, 'patient')}{self.words.with_visits(self.n_rows)}"
 
     @cached_property

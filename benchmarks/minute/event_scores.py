@@ -21,7 +21,7 @@ def scores(name: str, seed: int, data: Path, risks: NDArray[np.float64]) -> dict
     Censoring is that of the whole cohort.
     """
     X, t, e, h = load(name, data)
-    cohort = survival_cohort(X, Survival(t, e), h.tolist(), None, all_numeric=False)
+    cohort = survival_cohort(X, Survival(t, e), h.tolist(), all_numeric=False)
     follow_up, (_, new) = ScoringContext.of(cohort, cohort.horizons), split(e, seed)
     y = cohort.outcomes[new]
     return {

@@ -172,8 +172,8 @@ def load(name: str, data: Path) -> Task:
     manifest = pd.read_csv(data / "datasets.csv").set_index("name")
     if "@" in name or manifest.loc[name, "kind"] == "classification":
         frame, y = table(name, data)
-        return Task(binary_cohort(frame.reset_index(drop=True), y, 1, None, all_numeric=False).cohort)
+        return Task(binary_cohort(frame.reset_index(drop=True), y, 1, all_numeric=False).cohort)
     frame = pd.read_csv(data / str(manifest.loc[name, "file"])).drop(columns=_NO_FEATURES.get(name, []))
     t, event = frame.pop("time").to_numpy(np.float64), frame.pop("event").to_numpy(np.int64)
     horizons = np.unique(np.quantile(t[event == 1], _SHARES, method="inverted_cdf"))
-    return Task(survival_cohort(frame, Survival(t, event), horizons.tolist(), None, all_numeric=False).cohort)
+    return Task(survival_cohort(frame, Survival(t, event), horizons.tolist(), all_numeric=False).cohort)

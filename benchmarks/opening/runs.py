@@ -102,7 +102,7 @@ def _division(y: NDArray[np.int8], seed: int) -> tuple[NDArray[np.intp], NDArray
 def divide(name: str, seed: int, data: Path) -> tuple[Cohort, Cohort, Plan]:
     """Patients to learn from, the others, and the folds of the former."""
     frame, y = _sample(name, data)
-    cohort = binary_cohort(frame, y, 1, None, all_numeric=False).cohort
+    cohort = binary_cohort(frame, y, 1, all_numeric=False).cohort
     learn, new = _division(y, seed)
     patients = cohort.take(learn)
     settings, _ = plan_search(SearchSettings(), patients)

@@ -339,16 +339,29 @@ def test_wrong_answers_that_stay_the_same_have_a_tree(client: TestClient) -> Non
     assert session["result"]["group"] == "o1"
 
 
-def test_several_objects_at_once(client: TestClient) -> None:
-    objects = [{"name": name, "prior": p} for name, p in (("flu", 0.5), ("cold", 0.25), ("gout", 0.25))]
+@pytest.mark.parametrize(
+    ("priors", "p"),
+    [
+        ((0.5, 0.25, 0.25), (0.5, 0.25, 0.25)),
+        ((0.3, 0.2, 0.1), (0.3, 0.2, 0.1)),
+        ((0.9, 0.8, 0.1), (0.9, 0.8, 0.1)),
+        ((2, 1, 1), (0.5, 0.25, 0.25)),
+    ],
+)
+def test_several_objects_at_once(
+    client: TestClient, priors: tuple[float, float, float], p: tuple[float, float, float]
+) -> None:
+    objects = [{"name": name, "prior": prior} for name, prior in zip(("flu", "cold", "gout"), priors, strict=True)]
     queries = [{"name": name} for name in ("fever", "cough", "toe")]
     model = make_model(
         client, objects=objects, queries=queries, responses=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], max_objects=2
     )
     assert (model["n_objects"], model["max_objects"]) == (6, 2)
+    assert (model["warnings"] == []) == (sum(priors) == 1 or max(priors) < 1)
     session = open_session(client, model["id"])
     names = {each["object"]: each["probability"] for each in session["remaining"]}
-    odds = {"flu": 1, "cold": 1 / 3, "gout": 1 / 3, "flu + cold": 1 / 3, "flu + gout": 1 / 3, "cold + gout": 1 / 9}
+    a, b, c = (each / (1 - each) for each in p)
+    odds = {"flu": a, "cold": b, "gout": c, "flu + cold": a * b, "flu + gout": a * c, "cold + gout": b * c}
     assert names == pytest.approx({name: p / sum(odds.values()) for name, p in odds.items()})
 
 

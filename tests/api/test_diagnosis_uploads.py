@@ -271,6 +271,14 @@ def test_expansions_of_an_upload_are_judged_where_they_stand(client: TestClient)
     assert made(post(client, packed(RESPONSES), **spec, max_objects=2))["n_objects"] == 10
 
 
+def test_probabilities_of_several_objects_may_be_a_column(client: TestClient) -> None:
+    model = made(post(client, b"object,prior,q1,q2\nx,.3,0,1\ny,.1,1,0\n", max_objects=2))
+    assert model["warnings"] == []
+    odds = {"x": 3 / 7, "y": 1 / 9, "x + y": 1 / 21}
+    found = {each["object"]: each["probability"] for each in open_session(client, model["id"])["remaining"]}
+    assert found == pytest.approx({name: p / sum(odds.values()) for name, p in odds.items()})
+
+
 def test_a_matrix_of_wrong_cells_is_refused_at_once() -> None:
     names = [f"q{j}" for j in range(2000)]
     builder = MatrixBuilder(names, {}, range(2000), first_row=2)

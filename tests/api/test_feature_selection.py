@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from autoprog.feature_streams import Family, FeatureGroup, FeatureStream, StreamOptions
+from autoprog.feature_streams import Family, FeatureGroup, FeatureStream, Observation, StreamOptions
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import find_faults, made
 
@@ -135,6 +135,31 @@ def test_observations_at_once_are_learnt_one_after_another(client: TestClient) -
         thread.join()
     assert answers == [200] * 12
     assert made(client.get(f"{STREAMS}/{stream['id']}"), 200)["n_observations"] == 12
+
+
+def test_a_selection_is_deleted_after_its_observation_if_both_come_at_once(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = make_stream(client)
+    selection = select(client, stream)
+    url = f"{STREAMS}/{stream['id']}"
+    deleted: list[int] = []
+
+    def delete() -> None:
+        deleted.append(client.delete(f"{url}/selections/{selection['id']}").status_code)
+
+    thread, observe = threading.Thread(target=delete), FeatureStream.observe
+
+    def observe_meanwhile(self: FeatureStream, *observed: Any) -> Observation:
+        thread.start()
+        thread.join(0.5)
+        return observe(self, *observed)
+
+    monkeypatch.setattr(FeatureStream, "observe", observe_meanwhile)
+    response = client.post(f"{url}/observations", json=body_of(selection, data(1)[0][0], 1))
+    thread.join()
+    assert (response.status_code, deleted) == (200, [204])
+    assert made(client.get(url), 200)["n_observations"] == 1
 
 
 def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient) -> None:

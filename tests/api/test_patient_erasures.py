@@ -241,6 +241,18 @@ def test_a_cohort_that_would_be_too_small_is_deleted(client: TestClient) -> None
     assert client.get(f"/v1/cohorts/{cohort['id']}").status_code == 404
 
 
+def test_a_patient_who_stands_for_others_is_one_row(client: TestClient) -> None:
+    rows = [f"P{i},{60 + i % 7},{i % 2},{1 + i % 3}" for i in range(30)]
+    content = "\n".join(["who,age,died,w", *rows]).encode()
+    spec = {"name": "w", "identifier": "who", "weights": "w", "outcome": {"column": "died", "positive": 1}}
+    cohort = upload(client, spec, content)
+    assert (cohort["n_rows"], cohort["n_patients"], cohort["n_sampled"]) == (30, 60, 30)
+    (erased,) = erase(client, identifier="P8")["cohorts"]
+    assert (erased["n_rows"], erased["n_patients"]) == (1, 57)
+    left = client.get(f"/v1/cohorts/{cohort['id']}").json()
+    assert (left["n_rows"], left["n_patients"], left["n_sampled"]) == (29, 57, 29)
+
+
 def test_visits_of_a_patient_go_together(client: TestClient) -> None:
     rows = [f"P{i},{day},{60 + i + day},{(i + day) % 2}" for i in range(20) for day in range(3)]
     content = "\n".join(["who,day,weight,worse", *rows]).encode()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from autoprog.catalogue import DiagnosticTest, check_catalogue
+from autoprog.errors import InvalidInputError
 from autoprog.evaluation import Status
 from autoprog.storage.database import Database
 from autoprog.storage.tables import DiagnosisSessionRow
@@ -23,6 +26,15 @@ TESTS: list[dict[str, Any]] = [
     {"name": "q1", "cost": 5},
     {"name": "imaging", "cost": 3, "minutes": 20, "harm": 0.5, "features": ["q2", "q3"]},
 ]
+
+
+def test_a_catalogue_of_many_features_is_checked_at_once() -> None:
+    tests = [DiagnosticTest(f"test {k}", 1.0, tuple(f"feature {i}" for i in range(10_000))) for k in range(20)]
+    start = time.process_time()
+    assert check_catalogue(tests) == tuple(tests)
+    assert time.process_time() - start < 2
+    with pytest.raises(InvalidInputError, match="feature 7 is named twice"):
+        check_catalogue([DiagnosticTest("test", 1.0, ("feature 7", "other", "feature 7"))])
 
 
 def make_catalogue(client: TestClient, tests: list[dict[str, Any]] | None = None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from api.test_selection.replays.service import MAX_SECONDS_AT_ONCE, AskedReplay
+from api.test_selection.replays.service import MAX_SECONDS_AT_ONCE, CheckedReplay
 from autoprog.csmd import (
     DiagnosticTest,
     PredictionTable,
@@ -22,6 +22,7 @@ from autoprog.jobs.work import WORK
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
+from autoprog.storage.repositories import JobRepository
 from autoprog.storage.test_selection_tables import SelectionProblemRow
 from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import PROBLEMS, make_problem, patients
@@ -64,7 +65,8 @@ def test_the_expected_time_grows_with_the_table() -> None:
     problem = SelectionProblem(make_arms("subset", tests, 0.01), make_policy("ts"))
     row = SelectionProblemRow(document=problem_to_json(problem))
     few, many = (
-        AskedReplay(row, PredictionTable(np.zeros((n, 1023), np.int8), None), 1, 1, "as_given", 0) for n in (10, 10_000)
+        CheckedReplay(row, PredictionTable(np.zeros((n, 1023), np.int8), None), 1, 1, "as_given", 0)
+        for n in (10, 10_000)
     )
     assert few.seconds < MAX_SECONDS_AT_ONCE < many.seconds
 
@@ -90,6 +92,18 @@ def test_a_long_one_takes_a_job(client: TestClient, runner: JobRunner, monkeypat
     assert client.delete(f"{PROBLEMS}/{problem['id']}").status_code == 204
     assert not runner.run_one()
     assert made(client.get("/v1/jobs"), 200)["items"] == []
+
+
+def test_a_replay_that_is_deleted_between_two_queries_is_not_there(
+    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{PROBLEMS}/{make_problem(client)['id']}/replays"
+    monkeypatch.setattr("api.test_selection.replays.service.MAX_SECONDS_AT_ONCE", 0.0)
+    kept, gone = (made(client.post(url, json=BODY), 202) for _ in range(2))
+    with database.session() as session:  # what a reader sees who read the replay before it was deleted with its job
+        JobRepository(session).delete_for(gone["id"])
+    assert client.get(f"{url}/{gone['id']}").status_code == 404
+    assert [each["id"] for each in made(client.get(url), 200)["items"]] == [kept["id"]]
 
 
 @pytest.mark.parametrize(

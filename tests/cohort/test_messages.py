@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import pytest
+
 from autoprog.cohort.messages import (
+    FIRST,
     MAX_FAULTS,
     absent_columns,
     capped,
     capped_warnings,
     listed,
+    make_suggester,
     near_names,
     pointer,
     rows_text,
@@ -29,6 +33,13 @@ def test_long_lists_are_counted() -> None:
 def test_near_names_ignore_capitals() -> None:
     assert near_names("AGE_YEARS", ["age_year", "bmi"]) == "; did you mean 'age_year'?"
     assert near_names("xyz", ["age", "bmi"]) == ""
+
+
+@pytest.mark.parametrize(("n", "most"), [(199, MAX_FAULTS), (200, FIRST)])
+def test_of_many_unknown_names_the_first_get_a_suggestion(n: int, most: int) -> None:
+    suggest = make_suggester([f"feature {i}" for i in range(n)])
+    suggestions = [suggest("featre 7") for _ in range(MAX_FAULTS + 1)]
+    assert [bool(suggestion) for suggestion in suggestions] == [i < most for i in range(MAX_FAULTS + 1)]
 
 
 def test_absent_columns_are_named_and_the_rest_counted() -> None:

@@ -22,6 +22,7 @@ from autoprog.diagnosis import (
     with_persistent_errors,
     with_several_objects,
 )
+from autoprog.diagnosis.expansion import MAX_EXPANDED
 from autoprog.diagnosis.noise import log_posterior
 from autoprog.errors import InvalidInputError
 
@@ -151,6 +152,11 @@ def test_models_are_refused_before_their_sets_are_counted(most: int) -> None:
         with_persistent_errors(wide, most)
 
 
+def test_a_model_of_single_objects_may_be_larger_than_any_expanded_one() -> None:
+    model = build_model(np.eye(MAX_EXPANDED + 1, 1, dtype=np.int8))
+    assert with_several_objects(model, 1) is model
+
+
 def test_several_objects_are_the_sets_of_them() -> None:
     rng = np.random.default_rng(4)
     for grouped in (False, True):
@@ -171,6 +177,24 @@ def test_several_objects_are_the_sets_of_them() -> None:
                 if grouped:
                     names = sorted({groups[i] for i in s})  # type: ignore[index]
                     assert several.groups[several.group_of[at]] == " + ".join(names)
+
+
+def test_presence_is_independent_whatever_it_sums_to() -> None:
+    presence = [0.9, 0.6, 0.05]
+    several = with_several_objects(build_model(np.eye(3, dtype=int)), 3, presence)
+    sets = [s for size in (1, 2, 3) for s in itertools.combinations(range(3), size)]
+    weight = [math.prod(presence[i] if i in s else 1 - presence[i] for i in range(3)) for s in sets]
+    assert several.prior == pytest.approx(np.array(weight) / sum(weight), rel=1e-12)
+    with pytest.raises(InvalidInputError, match="0, 1"):
+        with_several_objects(build_model(np.eye(3, dtype=int)), 3, [0.5, 1.0, 0.5])
+
+
+def test_no_wrong_answer_is_left_out_where_all_are_allowed() -> None:
+    for seed in range(40):
+        model = noisy(np.random.default_rng(seed), 4, 5)
+        assert with_persistent_errors(model, 5).warnings == ()
+        (warning,) = with_persistent_errors(model, 4).warnings
+        assert "more than 4 wrong answers" in warning
 
 
 @pytest.mark.parametrize("most", [1e20, 1e300])

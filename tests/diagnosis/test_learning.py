@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.diagnosis import Finding, ResponseLearner, Sessions
-from autoprog.diagnosis.discretization import BanditOptions, Form
+from autoprog.diagnosis.discretization import BanditOptions, Form, expected_information
 from autoprog.diagnosis.learning import query_name
 from autoprog.errors import InvalidInputError
 
@@ -53,6 +53,14 @@ def test_it_comes_to_ask_what_tells_most_at_the_threshold_that_tells_most(form: 
     assert learner.prior == pytest.approx([0.5, 0.5], abs=0.05)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_after_few_cases_the_threshold_is_the_most_informative_of_what_was_seen(seed: int) -> None:
+    learner, _ = _taught(seed, 60)
+    posterior = learner.learner.posteriors[1]
+    best = int(np.argmax(expected_information(learner.prior, posterior.mean)))
+    assert learner.thresholds()[1] == FINDINGS[1].thresholds[best]
+
+
 def test_the_model_of_what_was_learnt() -> None:
     learner, _ = _taught(2, 3000)
     model = learner.to_model()
@@ -67,6 +75,13 @@ def test_the_model_of_what_was_learnt() -> None:
 
 def test_a_query_names_its_threshold_to_the_digit() -> None:
     assert query_name(Finding("platelets", (149_999.5, 150_000.5)), 149_999.5) == "platelets > 149999.5"
+
+
+def test_findings_of_the_longest_names_are_queries() -> None:
+    findings = [Finding("f" * 199 + last, (1.0, 2.0)) for last in "ab"]
+    first, second = ResponseLearner(findings, ["x", "y"]).to_model().queries
+    assert first != second
+    assert max(len(first), len(second)) <= 200
 
 
 def test_only_what_was_asked_for_is_counted_and_missing_values_teach_nothing() -> None:

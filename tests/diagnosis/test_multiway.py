@@ -309,6 +309,13 @@ def test_every_fault_is_named() -> None:
             build_multiway_model(empty)
 
 
+@pytest.mark.parametrize(("base", "cost", "place"), [(1.0, 1e308, "/queries"), (1e300, 5e99, "/exponential_cost_base")])
+def test_costs_that_no_path_can_add_up_are_refused(base: float, cost: float, place: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        build_multiway_model([["a", "b"], ["a", "c"], ["b", "b"]], costs=[cost, 1.0], exponential_cost_base=base)
+    assert [fault.pointer for fault in error.value.faults] == [place]
+
+
 def test_all_answers_of_a_query_are_counted_where_some_are_named() -> None:
     answers = [f"level {c}" for c in range(8)]
     with pytest.raises(InvalidInputError) as error:

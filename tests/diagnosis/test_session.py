@@ -257,6 +257,13 @@ def test_opening_names_every_fault() -> None:
     assert pointers == ["/certainty", "/known/1/query", "/known/2/query", "/known/2/answer"]
 
 
+def test_of_many_unknown_queries_the_first_get_a_suggestion() -> None:
+    sessions = Sessions(random_model(np.random.default_rng(5), 30, 200))
+    with pytest.raises(InvalidInputError) as error:
+        sessions.open([Answer(f"qury {i}", answer=True) for i in range(10)])
+    assert ["did you mean" in fault.detail for fault in error.value.faults] == [True] * 5 + [False] * 5
+
+
 def test_a_certainty_below_1_stops_early() -> None:
     prior = [90, 4, 3, 3]
     model = build_model([[0, 0], [0, 1], [1, 0], [1, 1]], prior=prior, groups=["a", "b", "c", "d"])

@@ -90,7 +90,7 @@ def test_a_column_of_text_with_numbers_in_it_is_of_categories() -> None:
     rng = np.random.default_rng(0)
     codes = rng.choice(["250.01", "428", "V27", "?", "E909"], 120)
     X = pd.DataFrame({"age": rng.normal(60, 10, 120), "diagnosis": codes})
-    cohort = binary_cohort(to_frame(X), rng.random(120) < 0.4, True, None, all_numeric=False).cohort
+    cohort = binary_cohort(to_frame(X), rng.random(120) < 0.4, True, all_numeric=False).cohort
     (_, diagnosis) = cohort.features
     assert diagnosis.kind == "categorical"
     assert set(diagnosis.levels) == {"250.01", "428", "V27", "E909"}
@@ -103,7 +103,7 @@ def read_column(values: object) -> tuple[Feature | None, list[str]]:
     y = np.random.default_rng(1).random(200) < 0.4
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        features = binary_cohort(to_frame(X), y, True, None, all_numeric=False).cohort.features
+        features = binary_cohort(to_frame(X), y, True, all_numeric=False).cohort.features
     return next((f for f in features if f.name == "crp"), None), [str(each.message) for each in told]
 
 

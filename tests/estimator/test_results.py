@@ -23,7 +23,7 @@ from autoprog import AutoPrognosis
 from autoprog.cohort import Binary
 from autoprog.cohort.canonical import canonical_text
 from autoprog.errors import ArtifactError
-from tests.estimator.support import QUICK, followed, patients
+from tests.estimator.support import followed, patients
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -271,14 +271,6 @@ def test_before_fit_there_is_nothing_to_show() -> None:
     ):  # fmt: skip
         with pytest.raises(NotFittedError):
             ask()
-
-
-def test_weights_are_refused_with_the_reason() -> None:
-    X, y = patients()
-    with pytest.raises(TypeError, match="fit takes no sample_weight: weights would have to pass through every learner"):
-        AutoPrognosis(settings=QUICK).fit(X, y, sample_weight=np.ones(len(X)))
-    with pytest.raises(TypeError, match="unexpected keyword argument 'weight'"):
-        AutoPrognosis(settings=QUICK).fit(X, y, weight=np.ones(len(X)))
 
 
 @pytest.mark.parametrize(("negative", "positive"), [(0, 1), (False, True), ("no", "yes")])

@@ -63,6 +63,8 @@ def test_given_moments() -> None:
     with pytest.raises(InvalidInputError) as error:
         GivenMoments(np.array([np.nan]), np.array([-1.0, 1.0]))
     assert len(error.value.faults) == 3
+    with pytest.raises(InvalidInputError, match="0 or above 1e-100"):
+        GivenMoments(np.zeros(2), np.array([0.0, 1e-300]))
 
 
 def test_the_perceptron_learns_from_mistakes_alone() -> None:
@@ -185,6 +187,7 @@ def test_every_fault_of_the_options_is_named() -> None:
     pointers = {fault.pointer for fault in options.faults(4)}
     assert pointers == {"/algorithm", "/classifier", "/subset_size", "/step", "/cap", "/epsilon", "/prior"}
     assert [fault.detail for fault in StreamOptions().faults(0)] == ["at least one feature is needed"]
+    assert [fault.pointer for fault in StreamOptions(prior=(1e308, 1e308)).faults(4)] == ["/prior"]
     assert "above 0 for ofs" in next(StreamOptions("ofs", epsilon=0.0).faults(4)).detail
     assert [fault.pointer for fault in StreamOptions(subset_size=0, step=-1.0).faults(None)] == [
         "/subset_size",

@@ -275,13 +275,16 @@ def test_a_difference_whose_interval_leaves_out_0_does_not_look_as_if_it_held_it
     assert table.rows[0][-1] == "0.0132 (0.0005 to 0.0259)"
 
 
-@pytest.mark.parametrize("grouped", [False, True])
-def test_strata_of_grouped_event_times_have_no_intervals_and_say_why(*, grouped: bool) -> None:
+@pytest.mark.parametrize("whose", [None, "Patients of a group", "Those for whom a patient stands"])
+def test_strata_of_grouped_or_weighted_event_times_have_no_intervals_and_say_why(whose: str | None) -> None:
     run, description = complete_run("event_times")
-    run = changed(run, "ensemble", run={**run.origin, "n_groups": 12 if grouped else None})
+    n_groups = {None: None, "Patients of a group": 12}.get(whose, run.n_patients)
+    run = changed(run, "ensemble", run={**run.origin, "n_groups": n_groups})
+    if n_groups == run.n_patients:
+        run = changed(run, "cohort", n_sampled=run.n_patients, n_patients=2 * run.n_patients)
     table, figure = section(build_report(run, description), "strata").blocks
-    told = " ".join(table.notes)
-    assert ("Patients of a group are correlated" in told) == grouped
+    told, grouped = " ".join(table.notes), whose is not None
+    assert (f"{whose} are correlated: an interval" in told) == grouped
     assert ("Brackets hold 95 % intervals." in told) == ("95 % intervals" in figure.caption) == (not grouped)
 
 

@@ -7,8 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from api.diagnosis.matrix_columns import Matrix
 from api.diagnosis.matrix_file import MatrixLayout, read_matrix
 from api.diagnosis.models.schemas import (
@@ -22,6 +20,7 @@ from api.diagnosis.models.schemas import (
     ModelChoices,
 )
 from api.diagnosis.names import NAME_FAULT, is_name
+from api.numbers import parse_number
 from api.uploads import Upload, attempt, parse_json
 from autoprog.cohort import Cohort
 from autoprog.diagnosis import (
@@ -83,9 +82,8 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort, faults: list[Fa
         false_positive_rate=request.false_positive_rate,
         false_negative_rate=request.false_negative_rate,
     )
-    rng = np.random.default_rng(0 if wrong else request.seed)
     options = ModelOptions() if wrong else build_options(request)
-    made = attempt(faults, lambda: model_from_cohort(cohort, choice, options=options, rng=rng))
+    made = attempt(faults, lambda: model_from_cohort(cohort, choice, options=options))
     if made is None or faults:
         raise InvalidInputError(faults)
     return dataclasses.replace(made, model=expanded_model(made.model, request))
@@ -135,24 +133,37 @@ def _built(
     objects: Sequence[DiagnosisObject] | None,
     queries: Sequence[DiagnosisQuery] | None,
 ) -> DiagnosisModel:
+    prior = _each(objects, "prior")
+    presence = _read_presence(choices, prior)
     model = build_model(
         responses,
         objects=_each(objects, "name"),
         queries=_each(queries, "name"),
         groups=_each(objects, "group"),
-        prior=_each(objects, "prior"),
+        prior=prior if presence is None else None,
         costs=_each(queries, "cost"),
         false_positive_rates=_each(queries, "false_positive_rate"),
         false_negative_rates=_each(queries, "false_negative_rate"),
         options=build_options(choices),
     )
-    return expanded_model(model, choices)
+    return expanded_model(model, choices, presence)
 
 
-def expanded_model(model: DiagnosisModel, choices: ModelChoices) -> DiagnosisModel:
+def _read_presence(choices: ModelChoices, prior: Sequence[Any] | None) -> list[float] | None:
+    """Return priors that are probabilities of several objects at once; None if some are counts or invalid."""
+    if prior is None or not isinstance(choices.max_objects, int) or choices.max_objects < 2:
+        return None
+    numbers = [parse_number(each) for each in prior]
+    probabilities = [number for number in numbers if number is not None and 0 < number < 1]
+    return probabilities if len(probabilities) == len(numbers) else None
+
+
+def expanded_model(
+    model: DiagnosisModel, choices: ModelChoices, presence: Sequence[float] | None = None
+) -> DiagnosisModel:
     """Add several objects at once, and wrong answers, as the choices say."""
     faults: list[Fault] = []
-    several = attempt(faults, lambda: with_several_objects(model, choices.max_objects)) or model
+    several = attempt(faults, lambda: with_several_objects(model, choices.max_objects, presence)) or model
     expanded = several
     if choices.max_errors is not None:
         expanded = attempt(faults, lambda: with_persistent_errors(several, choices.max_errors)) or several
@@ -180,19 +191,20 @@ def _model_of_matrix(spec: DiagnosisModelSpec, matrix: Matrix, faults: list[Faul
     said = {field: _each(spec.objects, field) for field in in_file}
     rows = {field: said[field] if column is None else column for field, column in in_file.items()}
     queries = spec.queries
+    presence = _read_presence(spec, rows["prior"])
     try:
         model = build_model(
             matrix.responses,
             objects=rows["name"],
             queries=_each(queries, "name") if matrix.queries is None else matrix.queries,
             groups=rows["group"],
-            prior=rows["prior"],
+            prior=rows["prior"] if presence is None else None,
             costs=_each(queries, "cost"),
             false_positive_rates=_each(queries, "false_positive_rate"),
             false_negative_rates=_each(queries, "false_negative_rate"),
             options=build_options(spec),
         )
-        return expanded_model(model, spec)
+        return expanded_model(model, spec, presence)
     except InvalidInputError as error:
         places = {
             "objects": "/file" if spec.objects is None else "/spec",

@@ -76,7 +76,8 @@ class ModelChoices(_Strict):
     seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0
     max_objects: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1, "default": 1})] = Field(
         1,
-        description="Maximum number of objects present at once. If it is above 1, each prior is a probability.",
+        description="Maximum number of objects present at once. If it is above 1, each prior is the probability that "
+        "the object is present, and they need not sum to 1; if one is 1 or more, they are counts.",
     )
     max_errors: Annotated[Any, WithJsonSchema({"type": ["integer", "null"], "minimum": 0, "default": None})] = Field(
         None,
@@ -128,7 +129,8 @@ class CohortModelRequest(ModelChoices):
     group: str | None = Field(None, description="Feature whose level is identified. The default is the outcome.")
     findings: list[str] | None = Field(None, description="Features that can be asked for. The default is all.")
     thresholds: dict[str, list[FiniteFloat]] = Field(
-        default_factory=dict, description="Thresholds of numeric findings. Those of omitted findings are learnt."
+        default_factory=dict,
+        description="Thresholds of numeric findings. An omitted one is cut where it is most informative on the group.",
     )
     false_positive_rate: FiniteFloat = Field(0, description="False-positive rate of every query.")
     false_negative_rate: FiniteFloat = Field(

@@ -62,7 +62,8 @@ def list_frontiers(
     """List the frontiers, oldest first, without their results."""
     frontiers = FrontierRepository(session)
     found = frontiers.load_page(principal.owner_id, search_id, limit=page.limit, cursor=page.cursor)
-    items = [service.frontier_document(row, frontiers.load_job(row.id), whole=False) for row in found.items]
+    jobs = frontiers.load_jobs(found.items)
+    items = [service.frontier_document(row, jobs[row.id], whole=False) for row in found.items if row.id in jobs]
     return ListDocument[FrontierDocument](items=items, next_cursor=found.next_cursor)
 
 
@@ -71,7 +72,7 @@ def get_frontier(search_id: str, frontier_id: str, principal: Reader, session: R
     """Return the progress and, once the job is finished, all evaluated groups."""
     frontiers = FrontierRepository(session)
     row = frontiers.of(principal.owner_id, search_id, frontier_id)
-    return service.frontier_document(row, frontiers.load_job(row.id))
+    return service.frontier_document(row, frontiers.load_job(row))
 
 
 @router.delete(

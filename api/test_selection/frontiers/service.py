@@ -68,7 +68,7 @@ def create_frontier(
         document |= {"catalogue_id": request.catalogue_id, "prices": read_prices(request.prices, []).to_json()}
     frontiers = FrontierRepository(session)
     row = frontiers.add(search, document=document, cohort=StoredFile("cohorts", sha256))
-    return frontier_document(row, frontiers.load_job(row.id))
+    return frontier_document(row, frontiers.load_job(row))
 
 
 def _checked_tests(

@@ -48,10 +48,10 @@ def create_replay(
     """
 
     def work(session: Session) -> StoredAnswer:
-        asked = service.asked_replay(context, principal.owner_id, problem_id, request.beside(once.faults))
-        if asked.seconds <= service.MAX_SECONDS_AT_ONCE:
-            return answer(200, service.run_replay(asked))
-        document = service.queue_replay(context, session, asked)
+        checked = service.check_replay(context, principal.owner_id, problem_id, request.beside(once.faults))
+        if checked.seconds <= service.MAX_SECONDS_AT_ONCE:
+            return answer(200, service.run_replay(checked))
+        document = service.queue_replay(context, session, checked)
         location = f"/v1/test-selection/problems/{problem_id}/replays/{document.id}"
         return answer(202, document, Location=location, Retry_After="1")
 
@@ -70,7 +70,8 @@ def list_replays(
     """List the replays that were queued as jobs, without their results."""
     replays = SelectionReplayRepository(session)
     found = replays.load_page(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
-    items = [service.replay_document(row, replays.load_job(row.id), whole=False) for row in found.items]
+    jobs = replays.load_jobs(found.items)
+    items = [service.replay_document(row, jobs[row.id], whole=False) for row in found.items if row.id in jobs]
     return ListDocument[ReplayDocument](items=items, next_cursor=found.next_cursor)
 
 
@@ -79,7 +80,7 @@ def get_replay(problem_id: str, replay_id: str, principal: Reader, session: Read
     """Return the progress and, once the job is finished, the result."""
     replays = SelectionReplayRepository(session)
     row = replays.of(principal.owner_id, problem_id, replay_id)
-    return service.replay_document(row, replays.load_job(row.id))
+    return service.replay_document(row, replays.load_job(row))
 
 
 @router.delete(

@@ -38,7 +38,7 @@ _INTEGERS = {"rounds": (1, MAX_ROUNDS), "repetitions": (1, MAX_STEPS), "seed": (
 
 
 @dataclass(frozen=True, eq=False)
-class AskedReplay:
+class CheckedReplay:
     """A checked replay, ready to run."""
 
     problem: SelectionProblemRow
@@ -67,7 +67,7 @@ class AskedReplay:
         }
 
 
-def asked_replay(context: Context, owner_id: str, problem_id: str, request: ReplayRequest) -> AskedReplay:
+def check_replay(context: Context, owner_id: str, problem_id: str, request: ReplayRequest) -> CheckedReplay:
     """Check a client's request; raises NotFoundError, InvalidInputError and TooLargeError."""
     with context.database.session(read_only=True) as reading:
         problem = SelectionProblemRepository(reading).get(owner_id, problem_id)
@@ -95,7 +95,7 @@ def asked_replay(context: Context, owner_id: str, problem_id: str, request: Repl
     repetitions, seed = numbers["repetitions"] or 1, numbers["seed"] or 0
     if rounds * repetitions > MAX_STEPS:
         raise TooLargeError(f"{rounds:,} rounds, {repetitions:,} times; {MAX_STEPS:,} are the most of both together")
-    return AskedReplay(problem, table, rounds, repetitions, request.order, seed)
+    return CheckedReplay(problem, table, rounds, repetitions, request.order, seed)
 
 
 def _numbers(request: ReplayRequest, faults: list[Fault]) -> dict[str, int | None]:
@@ -130,31 +130,31 @@ def _given_table(
     return predictions, truth
 
 
-def run_replay(asked: AskedReplay) -> ReplayResult:
+def run_replay(checked: CheckedReplay) -> ReplayResult:
     """Run a replay while the client waits."""
-    problem = problem_from_json(asked.problem.document)
+    problem = problem_from_json(checked.problem.document)
     done = replay(
         problem,
-        asked.table.predictions,
-        asked.table.truth,
-        rounds=asked.rounds,
-        repetitions=asked.repetitions,
-        order=asked.order,  # type: ignore[arg-type]  # `checked_table` knows the two
-        rng=np.random.default_rng(asked.seed),
+        checked.table.predictions,
+        checked.table.truth,
+        rounds=checked.rounds,
+        repetitions=checked.repetitions,
+        order=checked.order,  # type: ignore[arg-type]  # `checked_table` knows the two
+        rng=np.random.default_rng(checked.seed),
     )
     return ReplayResult.model_validate(done.to_json(problem.arms))
 
 
-def queue_replay(context: Context, session: Session, asked: AskedReplay) -> ReplayDocument:
+def queue_replay(context: Context, session: Session, checked: CheckedReplay) -> ReplayDocument:
     """Queue a replay for a runner; raises NotFoundError and QueueFullError."""
     with context.database.session(read_only=True) as reading:
-        require_room(context, reading, asked.problem.owner_id)
-    table = asked.table.to_bytes()
+        require_room(context, reading, checked.problem.owner_id)
+    table = checked.table.to_bytes()
     sha256 = store_file(context.database, context.files, session, "test_selection_tables", table)
-    problem = SelectionProblemRepository(session).lock(asked.problem.owner_id, asked.problem.id)
+    problem = SelectionProblemRepository(session).lock(checked.problem.owner_id, checked.problem.id)
     replays = SelectionReplayRepository(session)
-    row = replays.add(problem, document=asked.document(), table_sha256=sha256)
-    return replay_document(row, replays.load_job(row.id))
+    row = replays.add(problem, document=checked.document(), table_sha256=sha256)
+    return replay_document(row, replays.load_job(row))
 
 
 def replay_document(row: SelectionReplayRow, job: JobRow, *, whole: bool = True) -> ReplayDocument:

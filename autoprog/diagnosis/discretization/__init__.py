@@ -9,15 +9,15 @@ from autoprog.diagnosis.discretization.bandit import (
     Form,
     Hedge,
     bandit_from_json,
-    bandit_scores,
     coin_entropy,
     cost_aware_gain,
-    drawn,
+    draw_arms,
     expected_information,
     exponential_gain,
     make_bandit,
     probabilities,
     realised_gain,
+    update_scores,
 )
 from autoprog.diagnosis.discretization.cuts import Cut, CutCase, CutFeature, CutLearner, CutOptions, Updates
 from autoprog.diagnosis.discretization.learner import (
@@ -29,10 +29,12 @@ from autoprog.diagnosis.discretization.learner import (
     candidate_thresholds,
     simulate,
 )
-from autoprog.diagnosis.discretization.posterior import ThetaPosterior
+from autoprog.diagnosis.discretization.posterior import MAX_PRIOR, MIN_PRIOR, ThetaPosterior
 
 __all__ = [
     "FORMS",
+    "MAX_PRIOR",
+    "MIN_PRIOR",
     "Bandit",
     "BanditOptions",
     "Choice",
@@ -52,15 +54,15 @@ __all__ = [
     "ThresholdLearner",
     "Updates",
     "bandit_from_json",
-    "bandit_scores",
     "candidate_thresholds",
     "coin_entropy",
     "cost_aware_gain",
-    "drawn",
+    "draw_arms",
     "expected_information",
     "exponential_gain",
     "make_bandit",
     "probabilities",
     "realised_gain",
     "simulate",
+    "update_scores",
 ]

@@ -72,13 +72,46 @@ def coin_entropy(p: _Floats) -> _Floats:
 
 
 def expected_information(w: _Floats, theta: _Floats) -> _Floats:
-    """I in [0, 1] bit, shape (...): expected information on the group, from w (J,) and theta (J, ...)."""
+    """Compute the expected information of questions on the group.
+
+    Parameters
+    ----------
+    w : ndarray, shape = (J,)
+        Beliefs over the groups, summing to 1.
+    theta : ndarray, shape = (J, ...)
+        P(yes | group), one column per question.
+
+    Returns
+    -------
+    ndarray, shape = (...)
+        I, bits, in [0, 1].
+    """
     information = coin_entropy(np.tensordot(w, theta, 1)) - np.tensordot(w, coin_entropy(theta), 1)
     return np.clip(information, 0.0, 1.0)  # rounding can leave -1e-17
 
 
 def exponential_gain(w: _Floats, theta: _Floats, base: float) -> _Floats:
-    """Exponential gain in [0, 1), shape (...), from w (J,), theta (J, ...) and a finite base above 1 (lambda)."""
+    """Compute the exponential gain of questions on the group.
+
+    Parameters
+    ----------
+    w : ndarray, shape = (J,)
+        Beliefs over the groups, summing to 1.
+    theta : ndarray, shape = (J, ...)
+        P(yes | group), one column per question.
+    base : float
+        lambda, finite and above 1.
+
+    Returns
+    -------
+    ndarray, shape = (...)
+        In [0, 1).
+
+    Raises
+    ------
+    InvalidInputError
+        If the base is out of range.
+    """
     if not (np.isfinite(base) and base > 1):
         raise InvalidInputError([Fault("/base", f"must be finite and above 1, not {base}")])
     alpha = 1.0 / (1.0 + np.log2(base))
@@ -96,7 +129,18 @@ def _log_norm(v: _Floats, alpha: float) -> _Floats:
 
 
 def realised_gain(before: _Floats, after: _Floats) -> float:
-    """Fall of the entropy from `before` to `after`, both (J,), mapped to [0, 1]; 1/2 for no fall or a single group."""
+    """Compute the realised gain of an answer.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape = (J,)
+        Beliefs before and after it, each summing to 1.
+
+    Returns
+    -------
+    float
+        Fall of the entropy, mapped to [0, 1]; 1/2 for no fall or a single group.
+    """
     most = np.log2(len(before))
     if most == 0:
         return 0.5
@@ -221,15 +265,43 @@ class BanditOptions:
 
 
 def probabilities(S: _Floats, eta: float, gamma: float) -> _Floats:
-    """P, shape (..., K), from finite scores S of that shape, eta >= 0 and gamma in [0, 1]; at least gamma / K."""
+    """Compute the probabilities of the next draw.
+
+    Parameters
+    ----------
+    S : ndarray, shape = (..., K)
+        Scores, finite.
+    eta : float
+        Learning rate, at least 0.
+    gamma : float
+        Mixing, in [0, 1].
+
+    Returns
+    -------
+    ndarray, shape = (..., K)
+        P, at least gamma / K, summing to 1 along the last axis.
+    """
     weights = np.exp(eta * (S - S.max(axis=-1, keepdims=True)))
     softmax = weights / weights.sum(axis=-1, keepdims=True)
     mixed: _Floats = (1.0 - gamma) * softmax + gamma / S.shape[-1]
     return mixed
 
 
-def drawn(P: _Floats, uniforms: _Floats) -> NDArray[np.intp]:
-    """Arms drawn by inversion of P, shape (..., K), at uniforms on [0, 1), shape (...); none has probability 0."""
+def draw_arms(P: _Floats, uniforms: _Floats) -> NDArray[np.intp]:
+    """Draw arms by inverting their distribution.
+
+    Parameters
+    ----------
+    P : ndarray, shape = (..., K)
+        Probabilities along the last axis.
+    uniforms : ndarray, shape = (...)
+        Uniform draws on [0, 1).
+
+    Returns
+    -------
+    ndarray of int, shape = (...)
+        B, from 0; none has probability 0.
+    """
     cumulative = P.cumsum(axis=-1)
     # Scaled by the rounded sum, so that the last arm with positive probability ends exactly at the largest value.
     targets = uniforms * cumulative[..., -1]
@@ -237,8 +309,24 @@ def drawn(P: _Floats, uniforms: _Floats) -> NDArray[np.intp]:
     return arms
 
 
-def bandit_scores(form: Form, S: _Floats, B: NDArray[np.intp], D: _Floats, p: _Floats) -> _Floats:
-    """Scores, shape (..., K), after gains D of arms B drawn with probability p > 0, for `loss`, `gain` or `mixed`."""
+def update_scores(form: Form, S: _Floats, B: NDArray[np.intp], D: _Floats, p: _Floats) -> _Floats:
+    """Add the gains of drawn arms to the scores, weighted by the inverse of their probability.
+
+    Parameters
+    ----------
+    form : {"loss", "gain", "mixed"}
+    S : ndarray, shape = (..., K)
+        Scores before.
+    B : ndarray of int, shape = (...)
+        Arms drawn.
+    D, p : ndarray, shape = (...)
+        Their gains in [0, 1], and the probabilities at which they were drawn, above 0.
+
+    Returns
+    -------
+    ndarray, shape = (..., K)
+        Scores after.
+    """
     change = np.zeros_like(S)
     at_B = (D - 1.0) / p if form == "loss" else D / p
     np.put_along_axis(change, B[..., None], at_B[..., None], axis=-1)
@@ -289,7 +377,7 @@ class ExponentialWeights:
 
     def draw(self, rng: np.random.Generator) -> int:
         """Draw B, from 0."""
-        return int(drawn(self.probabilities, np.asarray(rng.random())))
+        return int(draw_arms(self.probabilities, np.asarray(rng.random())))
 
     def _clip(self, gains: _Floats) -> _Floats:
         if not np.isfinite(gains).all():
@@ -329,7 +417,7 @@ class Exp3(ExponentialWeights):
         if not 0 < p <= 1:
             raise InvalidInputError([Fault("/arm", f"arm {arm} has probability {p:g}: it cannot have been drawn")])
         D = self._clip(np.asarray(gain, dtype=np.float64))
-        self.S = bandit_scores(self.options.form, self.S, np.asarray(arm), D, np.asarray(p))
+        self.S = update_scores(self.options.form, self.S, np.asarray(arm), D, np.asarray(p))
         self.queries += 1
 
 

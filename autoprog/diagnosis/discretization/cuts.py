@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from autoprog.diagnosis.discretization.bandit import BanditOptions, expected_information
 from autoprog.diagnosis.discretization.learner import Choice, Question, ThresholdLearner
+from autoprog.diagnosis.discretization.posterior import prior_faults
 from autoprog.errors import Fault, InvalidInputError
 
 _Floats = NDArray[np.float64]
@@ -67,7 +68,7 @@ class CutOptions:
     choice : {"bandit", "exhaustive"}
         Whether a feature's threshold is drawn by its bandit or is the best for the draw of theta.
     prior : (float, float)
-        Beta prior a0, b0 of every theta, above 0.
+        Beta prior a0, b0 of every theta, each from 1e-100 to 1e100.
     seed : int
         At least 0; seeds all draws together with the number of cases.
     """
@@ -86,8 +87,7 @@ class CutOptions:
         ):
             if value not in allowed:
                 yield Fault(f"/{name}", f"must be one of {', '.join(allowed)}, not {value!r}")
-        if not all(np.isfinite(b) and b > 0 for b in self.prior):
-            yield Fault("/prior", f"must be two finite numbers above 0, not {self.prior}")
+        yield from prior_faults(self.prior)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,11 @@ from autoprog.diagnosis.discretization.bandit import (
     Exp3,
     Hedge,
     bandit_from_json,
-    bandit_scores,
-    drawn,
+    draw_arms,
     expected_information,
     make_bandit,
     probabilities,
+    update_scores,
 )
 from autoprog.diagnosis.discretization.posterior import ThetaPosterior
 from autoprog.errors import Fault, InvalidInputError
@@ -77,7 +77,7 @@ class ThresholdLearner:
     choice : {"bandit", "exhaustive"}
         How the threshold is chosen.
     prior : (float, float)
-        Beta prior of every theta, above 0.
+        Beta prior of every theta, each from 1e-100 to 1e100.
 
     Raises
     ------
@@ -149,8 +149,7 @@ class ThresholdLearner:
 
     def beliefs_after(self, w: _Floats, question: Question, *, answer: bool) -> _Floats:
         """Beliefs after an answer, shape (J,), summing to 1, by the posterior means of theta."""
-        theta = self.posteriors[question.feature].mean[:, question.arm]
-        joint = w * (theta if answer else 1.0 - theta)
+        joint = w * self.posteriors[question.feature].chance(question.arm, answer=answer)
         after: _Floats = joint / joint.sum()
         return after
 
@@ -229,7 +228,22 @@ class Runs:
 
 
 def simulate(m: NDArray[np.float64], options: BanditOptions, rounds: int, runs: int, rng: np.random.Generator) -> Runs:
-    """Run a bandit R times for T rounds against independent Bernoulli gains of means m (K,), in [0, 1]."""
+    """Simulate runs of a bandit against independent Bernoulli gains.
+
+    Parameters
+    ----------
+    m : ndarray, shape = (K,)
+        Mean gain of each arm, in [0, 1].
+    options : BanditOptions
+    rounds, runs : int
+        T and R, at least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Runs
+        Regrets and final probabilities.
+    """
     K = len(m)
     S = np.zeros((runs, K))
     played = np.zeros((runs, K), dtype=np.int64)
@@ -237,11 +251,11 @@ def simulate(m: NDArray[np.float64], options: BanditOptions, rounds: int, runs: 
     for n in range(rounds):
         eta = options.rate_at(K, n)
         P = probabilities(S, eta, options.mixing_at(K, eta))
-        B = drawn(P, rng.random(runs))
+        B = draw_arms(P, rng.random(runs))
         if options.form == "hedge":
             S += rng.random((runs, K)) < m
         else:
             D = (rng.random(runs) < m[B]).astype(np.float64)
-            S = bandit_scores(options.form, S, B, D, P[each, B])
+            S = update_scores(options.form, S, B, D, P[each, B])
         played[each, B] += 1
     return Runs(played @ (m.max() - m), probabilities(S, options.rate_at(K, rounds), 0.0))

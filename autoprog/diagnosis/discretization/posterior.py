@@ -20,6 +20,9 @@ from autoprog.errors import Fault, InvalidInputError
 
 _Floats = NDArray[np.float64]
 
+MIN_PRIOR, MAX_PRIOR = 1e-100, 1e100
+"""Bounds on both parameters of a Beta prior: their sum and their ratio stay numbers."""
+
 
 class ThetaPosterior:
     """Beta posteriors of one feature.
@@ -31,12 +34,12 @@ class ThetaPosterior:
     n_groups : int
         J, at least 1.
     prior : (float, float)
-        a0 and b0, above 0.
+        a0 and b0, from `MIN_PRIOR` to `MAX_PRIOR`.
 
     Raises
     ------
     InvalidInputError
-        If there is no threshold or no group, or the prior is not proper.
+        If there is no threshold or no group, or the prior is out of its bounds.
     """
 
     def __init__(self, thresholds: _Floats, n_groups: int, prior: tuple[float, float] = (1.0, 1.0)) -> None:
@@ -45,8 +48,7 @@ class ThetaPosterior:
             faults.append(Fault("/thresholds", "a feature without thresholds cannot be queried"))
         if n_groups < 1:
             faults.append(Fault("/groups", f"at least one group is needed, not {n_groups}"))
-        if not all(np.isfinite(b) and b > 0 for b in prior):
-            faults.append(Fault("/prior", f"must be finite and above 0, not {prior}"))
+        faults += prior_faults(prior)
         if faults:
             raise InvalidInputError(faults)
         self.thresholds = np.asarray(thresholds, dtype=np.float64)
@@ -70,6 +72,13 @@ class ThetaPosterior:
         a0, b0 = self.prior
         mean: _Floats = (a0 + self.ones) / (a0 + b0 + self.ones + self.zeros)
         return mean
+
+    def chance(self, arm: int, *, answer: bool) -> _Floats:
+        """Posterior means of P(answer | group) at the threshold of `arm`, shape (J,), above 0."""
+        a0, b0 = self.prior
+        ones, zeros = a0 + self.ones[:, arm], b0 + self.zeros[:, arm]
+        chance: _Floats = (ones if answer else zeros) / (ones + zeros)
+        return chance
 
     def draw(self, rng: np.random.Generator, arm: int | None = None) -> _Floats:
         """Draw theta: all thresholds, shape (J, K), or the one of `arm`, shape (J,)."""
@@ -101,3 +110,10 @@ class ThetaPosterior:
         posterior.ones = np.array(document["ones"], dtype=np.int64)
         posterior.zeros = np.array(document["zeros"], dtype=np.int64)
         return posterior
+
+
+def prior_faults(prior: tuple[float, float]) -> list[Fault]:
+    """The fault of a Beta prior, if it has one."""
+    if all(MIN_PRIOR <= b <= MAX_PRIOR for b in prior):
+        return []
+    return [Fault("/prior", f"must be two numbers from {MIN_PRIOR:g} to {MAX_PRIOR:g}, not {prior}")]

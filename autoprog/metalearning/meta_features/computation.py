@@ -22,7 +22,7 @@ from autoprog.metalearning.meta_features.landmarks import landmark_features
 from autoprog.metalearning.meta_features.outcome import (
     OF_INTEREST,
     ObservedTimes,
-    days_per_unit,
+    days_per_time,
     outcome_features,
 )
 from autoprog.metalearning.meta_features.recognition import clinical_groups, group_shares, time_features
@@ -77,10 +77,10 @@ _DIGITS = 6  # significant digits, which rounding in sums cannot reach
 
 
 def meta_features(cohort: Cohort) -> MetaFeatures:
-    """Compute the meta-features of a cohort; times count as days if the name of their column tells no unit."""
+    """Compute the meta-features of a cohort; times of an unknown unit count as days."""
     outcome: NDArray[np.int8] | ObservedTimes = cohort.y
-    for name in cohort.target.timed_by:
-        outcome = ObservedTimes(cohort.outcomes["time"], cohort.y, days_per_unit(name) or 1.0)
+    if cohort.target.timed_by:
+        outcome = ObservedTimes(cohort.outcomes["time"], cohort.y, days_per_time(cohort.outcome) or 1.0)
     patient = None if cohort.visits is None else cohort.visits.patient
     return describe(cohort.features, cohort.X, outcome, patient=patient)
 

@@ -26,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.cohort import Outcome
+
 CENSORED, OF_INTEREST = 0, 1
 
 DAYS_OF = {"day": 1.0, "week": 7.0, "month": 365.25 / 12, "year": 365.25, "hour": 1 / 24, "minute": 1 / 1440}
@@ -66,10 +68,16 @@ class ObservedTimes:
         return min(median * self.unit_days, sys.float_info.max)
 
 
-def days_per_unit(column: str) -> float | None:
-    """Days in the unit that the name of a column of times tells, such as `follow_up_months`; None if it tells none."""
-    found = _UNIT.search(column.casefold())
+def days_per_unit(name: str) -> float | None:
+    """Days in the unit that a name tells, of a unit or a column such as `follow_up_months`; None if it tells none."""
+    found = _UNIT.search(name.casefold())
     return DAYS_OF[found[1]] if found else None
+
+
+def days_per_time(outcome: Outcome) -> float | None:
+    """Days in the unit of an outcome's times, by `time_unit`, or else by the column's name; None if neither tells."""
+    names = (outcome.time_unit or "", *outcome.target.timed_by)
+    return next((days for name in names if (days := days_per_unit(name)) is not None), None)
 
 
 def outcome_features(y: NDArray[np.float64], event_rate: float, n_columns: int, n_patients: int) -> dict[str, float]:

@@ -22,7 +22,7 @@ from autoprog.metalearning.meta_features.clinical_terms import (
     VALUE_RULES,
     ClinicalGroup,
 )
-from autoprog.metalearning.meta_features.outcome import CENSORED, OF_INTEREST, ObservedTimes, days_per_unit
+from autoprog.metalearning.meta_features.outcome import CENSORED, OF_INTEREST, ObservedTimes, days_per_time
 
 Evidence = Literal["meta_group", "name", "code", "values", "unit"]
 
@@ -103,11 +103,10 @@ def group_notes(features: Sequence[Feature]) -> tuple[str, ...]:
 def describe_cohort(cohort: Cohort) -> tuple[str, ...]:
     """Describe problems of the clinical meta-features to the user: `group_notes`, and an unknown unit of time."""
     notes = group_notes(cohort.features)
-    unknown = [name for name in cohort.target.timed_by if days_per_unit(name) is None]
-    return (
-        *notes,
-        *(f"the name of column {short(name)} tells no unit: follow_up_days takes it for days" for name in unknown),
-    )
+    if days_per_time(cohort.outcome) is not None:
+        return notes
+    text = "neither time_unit nor the name of column {} tells a unit: follow_up_days takes the times for days"
+    return (*notes, *(text.format(short(name)) for name in cohort.target.timed_by))
 
 
 def _plain(name: str) -> str:

@@ -79,6 +79,8 @@ def characteristics_section(run: ReportedRun, description: CohortDescription | N
         ),
     ]
     notes += run.words.characteristics(run)
+    if run.is_weighted:
+        notes.append("Numbers are weighted: a patient counts as all those for whom the patient stands.")
     table = Table(name, f"Patients by outcome: {outcome_name(run)}", columns, tuple(rows), tuple(notes))
     return Section(name, title, (table,))
 

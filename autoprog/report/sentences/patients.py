@@ -11,11 +11,22 @@ from autoprog.report.run import ReportedRun
 def cohort_size(run: ReportedRun) -> str:
     """Patients, and the rows that were left out."""
     held = f"{plural(run.n_patients, 'patient')}{run.words.with_visits(run.n_rows, 'and')}"
+    held = run.rows_text if run.is_weighted else held
     text = f"The cohort {quoted(run.cohort['name'])} holds {held} with a known outcome."
     if run.n_dropped:
         rows = plural(run.n_dropped, run.words.of_file)
         text += f" {rows} of the file without a usable outcome {were(run.n_dropped)} left out."
-    return text
+    return f"{text} {weights}" if (weights := sampling_weights(run)) else text
+
+
+def sampling_weights(run: ReportedRun) -> str | None:
+    """How weights enter; None without them."""
+    if not run.is_weighted:
+        return None
+    return (
+        "Weights say for how many patients each stands: counts, shares, models and measures are weighted, and all rows "
+        f"of a patient stayed together in folds, resamples and standard errors{cite('binder')}."
+    )
 
 
 def outcome_counts(run: ReportedRun) -> str:
@@ -92,10 +103,10 @@ def data_checks(run: ReportedRun) -> str:
 def sample_size(run: ReportedRun) -> str:
     """Riley's minimum and what the cohort has."""
     found = run.sample_size
-    compared = "reaches" if run.n_patients >= found["riley_minimum"] else "does not reach"
+    compared = "reaches" if run.n_sampled >= found["riley_minimum"] else "does not reach"
     return (
         f"The minimum for a regression with all candidate predictors is {found['riley_minimum']:,} "
-        f"patients{cite(run.kind.riley)}; the cohort of {run.n_patients:,} {compared} it."
+        f"patients{cite(run.kind.riley)}; the cohort of {run.n_sampled:,} {compared} it."
     )
 
 
@@ -114,7 +125,7 @@ def flexible_sample_size(run: ReportedRun) -> str | None:
     least = run.sample_size.get("flexible_minimum")
     if least is None:
         return None
-    compared = "reaches" if run.n_patients >= least else "does not reach"
+    compared = "reaches" if run.n_sampled >= least else "does not reach"
     return (
         f"Forests, boosting and networks need about {least:,} patients to be stable{cite('ploeg')}, which the cohort "
         f"{compared}."

@@ -35,7 +35,7 @@ def get_owned(
         query = query.with_for_update(of=table).execution_options(populate_existing=True)
     row = session.scalars(query).one_or_none() if is_id(row_id) else None
     if row is None:
-        raise _not_found(table)
+        raise not_found(table)
     return row
 
 
@@ -78,7 +78,7 @@ class PartRepository(OwnedRepository[Row]):
         """Read one part. Raises NotFoundError, also if it is part of another resource."""
         row = get_owned(self._session, self._table, owner_id, row_id, lock=lock)
         if getattr(row, self._key) != whole_id:
-            raise _not_found(self._table)
+            raise not_found(self._table)
         return row
 
     def load_page(
@@ -96,7 +96,8 @@ class PartRepository(OwnedRepository[Row]):
         return page_by_creation(self._session, query, self._table, limit, cursor, newest_first=newest_first)
 
 
-def _not_found(table: type[Row]) -> NotFoundError:
+def not_found(table: type[Row]) -> NotFoundError:
+    """Make the error of a row that is not there, or is another owner's."""
     return NotFoundError(f"there is no {table.__tablename__.replace('_', ' ')} with this id")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, select
@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.repositories._owned import NamedRepository, PartRepository, erase, get_owned
+from autoprog.storage.pages import Row
+from autoprog.storage.repositories._owned import NamedRepository, PartRepository, erase, get_owned, not_found
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, JobRow, SearchRow
 from autoprog.storage.test_selection_tables import CatalogueRow, FrontierRow, SelectionProblemRow, SelectionReplayRow
@@ -92,10 +93,27 @@ def delete_problem(session: Session, problem: SelectionProblemRow) -> list[Store
     return files
 
 
-class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
+class _JobRepository(PartRepository[Row]):
+    """Base class for parts that have a job each, which is deleted with them."""
+
+    _kind: JobKind
+
+    def load_jobs(self, rows: Sequence[Row]) -> dict[str, JobRow]:
+        """Read the jobs of parts that the owner may see; those of parts that were deleted meanwhile are absent."""
+        return JobRepository(self._session).load_latest(self._kind, [row.id for row in rows])
+
+    def load_job(self, row: Row) -> JobRow:
+        """Read the job of a part that the owner may see. Raises NotFoundError if the part was deleted meanwhile."""
+        job = self.load_jobs([row]).get(row.id)
+        if job is None:
+            raise not_found(self._table)
+        return job
+
+
+class SelectionReplayRepository(_JobRepository[SelectionReplayRow]):
     """Replays of all owners that take a job."""
 
-    _table = SelectionReplayRow
+    _table, _kind = SelectionReplayRow, JobKind.TEST_SELECTION_REPLAY
     _whole, _key = SelectionProblemRow, "problem_id"
 
     def add(
@@ -114,16 +132,12 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
         self._session.flush()
         JobRepository(self._session).add(
             problem.owner_id,
-            JobKind.TEST_SELECTION_REPLAY,
+            self._kind,
             row.id,
             parameters={"problem": problem.document, "replay": row.document},
             files={"table": StoredFile("test_selection_tables", table_sha256)},
         )
         return row
-
-    def load_job(self, replay_id: str) -> JobRow:
-        """Read the job of a replay that the owner may see."""
-        return JobRepository(self._session).load_latest(JobKind.TEST_SELECTION_REPLAY, [replay_id])[replay_id]
 
     def delete(self, owner_id: str, problem_id: str, replay_id: str) -> StoredFile:
         """Delete a replay with its job; return its table for `remove_unreferenced`. Raises NotFoundError."""
@@ -133,10 +147,10 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
         return StoredFile("test_selection_tables", row.table_sha256)
 
 
-class FrontierRepository(PartRepository[FrontierRow]):
+class FrontierRepository(_JobRepository[FrontierRow]):
     """Frontiers of all owners' searches."""
 
-    _table = FrontierRow
+    _table, _kind = FrontierRow, JobKind.TEST_FRONTIER
     _whole, _key = SearchRow, "search_id"
 
     def add(self, search: SearchRow, *, document: Mapping[str, Any], cohort: StoredFile) -> FrontierRow:
@@ -152,13 +166,9 @@ class FrontierRepository(PartRepository[FrontierRow]):
         self._session.add(row)
         self._session.flush()
         JobRepository(self._session).add(
-            search.owner_id, JobKind.TEST_FRONTIER, row.id, parameters=row.document, files={"cohort": cohort}
+            search.owner_id, self._kind, row.id, parameters=row.document, files={"cohort": cohort}
         )
         return row
-
-    def load_job(self, frontier_id: str) -> JobRow:
-        """Read the job of a frontier that the owner may see."""
-        return JobRepository(self._session).load_latest(JobKind.TEST_FRONTIER, [frontier_id])[frontier_id]
 
     def delete(self, owner_id: str, search_id: str, frontier_id: str) -> None:
         """Delete a search's frontier with its job. Raises NotFoundError."""

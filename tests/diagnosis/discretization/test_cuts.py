@@ -189,8 +189,21 @@ def test_the_state_survives_json(options: CutOptions) -> None:
     np.testing.assert_array_equal(again.cuts(50)[1].probabilities, learner.cuts(50)[1].probabilities)
 
 
+@pytest.mark.parametrize("prior", [(1e17, 1.0), (1.0, 1e17), (1e-100, 1e100), (1e100, 1e-100)])
+@pytest.mark.parametrize("value", [-9.0, 9.0])
+def test_an_answer_against_a_strong_prior_leaves_beliefs_that_sum_to_1(
+    prior: tuple[float, float], value: float
+) -> None:
+    learner = CutLearner(FEATURES, ["well", "ill"], CutOptions(prior=prior))
+    for label in (0, 1, 1):
+        assert 0.5 <= learner.study(np.full(2, value), label).certainty <= 1.0
+    assert all(np.isfinite([cut.information, *cut.above]).all() for cut in learner.cuts(10))
+
+
 def test_every_fault_is_named_at_once() -> None:
     features = [CutFeature("a", (1.0, 1.0)), CutFeature("a", ()), CutFeature("b", (math.inf,))]
+    with pytest.raises(InvalidInputError, match="from 1e-100 to 1e"):
+        CutLearner(FEATURES, ["well", "ill"], CutOptions(prior=(1e308, 1e308)))
     with pytest.raises(InvalidInputError) as error:
         CutLearner(features, ["x", "x", "y"], CutOptions("some", "best", prior=(0.0, 1.0)))  # type: ignore[arg-type]
     assert [fault.pointer for fault in error.value.faults] == [

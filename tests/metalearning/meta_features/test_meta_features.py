@@ -146,6 +146,19 @@ def test_a_time_without_a_unit_is_taken_for_days_and_said_to_be() -> None:
     assert months == pytest.approx(days * 365.25 / 12, rel=1e-5)
 
 
+def test_the_time_unit_of_the_outcome_precedes_the_name_of_its_column() -> None:
+    cohort = survival_cohort()
+    days, weeks = (
+        replace(cohort, outcome=replace(cohort.outcome, time=name, time_unit=unit))
+        for name, unit in (("t", "days"), ("months", "Weeks"))
+    )
+    assert describe_cohort(days) == describe_cohort(weeks) == ()
+    day, week = (meta_features(c).to_dict()["follow_up_days"] for c in (days, weeks))
+    assert week == pytest.approx(7 * day, rel=1e-5)
+    other = replace(cohort, outcome=replace(cohort.outcome, time_unit="cycles"))
+    assert meta_features(other) == meta_features(cohort)
+
+
 def test_rows_that_are_visits_are_not_counted_as_patients() -> None:
     base = mixed_cohort()
     values = describe(base.features, base.X, base.y, patient=np.repeat([0, 1], [120, 80])).to_dict()
