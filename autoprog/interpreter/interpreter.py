@@ -98,7 +98,7 @@ _NOTE = (
     "probability that a matching {row} is placed in the stratum; observed_event_rate is {observed}; support is the "
     "share of all {row}s that match. The rules were found on {mined}, so expect somewhat weaker figures in others: "
     "held_out has those of {held_out} who had no part in it. Among these every rule that was found had to stand out "
-    "from the base rate, at a false-discovery rate of {rate:.0%}; {dropped} left out. fidelity says how well the rules "
+    "from the base rate, at a false-discovery rate of {rate:.0%}; {dropped}. fidelity says how well the rules "
     "alone tell the model's strata there; a {row} that no rule matches counts to one stratum."
 )
 _WORTH = "tests and intervals count them as the fewer independent ones that they are worth."
@@ -213,7 +213,7 @@ def _note(
         mined=clusters.counted(mined),
         held_out=clusters.counted(held_out),
         rate=FALSE_DISCOVERY_RATE,
-        dropped="1 did not and is" if dropped == 1 else f"{dropped} did not and are",
+        dropped={0: "all did", 1: "1 did not and is left out"}.get(dropped, f"{dropped} did not and are left out"),
     )
     if clusters.patient is not None:
         return note + _VISITS_NOTE

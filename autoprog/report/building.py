@@ -33,7 +33,7 @@ from autoprog.report.sections.utility import (
     utility_section,
 )
 from autoprog.report.tripod import tripod_section
-from autoprog.report.wording import horizon_text, outcome_within
+from autoprog.report.wording import outcome_within, within
 
 
 def build_report(run: ReportedRun, description: CohortDescription | None = None) -> Report:
@@ -128,7 +128,7 @@ def _validation_section(run: ReportedRun, measured: Document) -> Section:
     name = run.validated_patients if other is None else str(other["name"])
     sample = run.words.validated(run, measured)
     text = (
-        f"{name}: {sample}; {run.kind.expected(measured)}. Calibration slope{run.kind.last} "
+        f"{name}: {sample}; {run.kind.expected(run, measured)}. Calibration slope{run.kind.last} "
         f"{bounded(measured['calibration']['slope'])}."
     )
     development, validation = "Development", upper_first(run.validated_patients)
@@ -154,7 +154,7 @@ def _beside(run: ReportedRun, measured: Document) -> list[tuple[str, ...]]:
     here = {each["horizon"]: each["performance"] for each in run.horizon_documents}
     for each in measured.get("horizons") or ():
         if each["horizon"] in here:
-            where = f", within {horizon_text(run, each['horizon'])}"
+            where = f",{within(run, each['horizon'])}"
             pairs.append((where, "auc", here[each["horizon"]], each["performance"]))
     rows: list[tuple[str, ...]] = [
         (title + where, *(show_measure(document, key) for document in (before, after)))

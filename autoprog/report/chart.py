@@ -22,6 +22,7 @@ class Axis:
     upper: float
     percent: bool = False
     categories: tuple[str, ...] = ()  # names at 0, 1, ..., in place of numbers
+    absolute: bool = False  # numbers without their sign, as of bars that hang down
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,10 @@ def decimal(value: float | None, decimals: int = 3) -> str:
 
 
 def percentage(share: float | None, decimals: int = 1) -> str:
-    """A share in per cent."""
+    """A share in per cent; `< 0.1 %` for one that would look like none."""
+    least = 10.0**-decimals
+    if share is not None and 0 < 100 * share < least / 2:
+        return f"< {least:.{decimals}f} %"
     return EMPTY if share is None else f"{decimal(100 * share, decimals)} %"
 
 

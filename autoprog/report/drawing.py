@@ -36,7 +36,7 @@ _SIZE, _SMALL = 9.0, 8.0
 _WIDE, _NARROW = 330.0, 210.0  # width of the axes of one panel, and of several side by side
 _LEFT, _RIGHT, _TOP, _BELOW = 56.0, 14.0, 22.0, 40.0
 _LETTER = 0.52  # mean width of a letter, in its size
-_LEGEND_LINE, _RISK_LINE, _CATEGORY = 13.0, 12.0, 17.0
+_TITLE_LINE, _LEGEND_LINE, _RISK_LINE, _CATEGORY = 11.0, 13.0, 12.0, 17.0
 
 
 def draw(data: Chart | Flow) -> Scene:
@@ -51,13 +51,14 @@ class _Frame:
     panel: Panel
     left: float  # of the panel, with its labels
     top: float
+    head: float  # from there to the axes
     indent: float  # from there to the axes
     width: float  # of the axes
     height: float
 
     @property
     def box(self) -> Box:
-        left, top = self.left + self.indent, self.top + _TOP
+        left, top = self.left + self.indent, self.top + self.head
         return left, top, left + self.width, top + self.height
 
     @property
@@ -67,7 +68,8 @@ class _Frame:
     @property
     def full_height(self) -> float:
         risk = self.panel.at_risk
-        return _TOP + self.height + _BELOW + (0 if risk is None else _RISK_LINE * (len(risk.rows) + 1) + 6)
+        below = _BELOW + _beyond_first(self.panel.x.title, self.width)
+        return self.head + self.height + below + (0 if risk is None else _RISK_LINE * (len(risk.rows) + 1) + 6)
 
     def x(self, value: float) -> float:
         axis = self.panel.x
@@ -84,8 +86,10 @@ def _draw_chart(chart: Chart) -> Scene:
     top, right = 0.0, 0.0
     for start in range(0, len(chart.panels), chart.across):
         left, row = 0.0, []
-        for panel in chart.panels[start : start + chart.across]:
-            frame = _Frame(panel, left, top, _indent(panel), width, _height(panel, width))
+        panels = chart.panels[start : start + chart.across]
+        head = _TOP + max(_beyond_first(panel.title, width) for panel in panels)
+        for panel in panels:
+            frame = _Frame(panel, left, top, head, _indent(panel), width, _height(panel, width))
             left += frame.full_width
             row.append(frame)
         frames += row
@@ -93,6 +97,16 @@ def _draw_chart(chart: Chart) -> Scene:
     legend, height = _legend(chart, right, top)
     shapes = [shape for frame in frames for shape in _draw_panel(frame)]
     return Scene(right, top + height, (*shapes, *legend))
+
+
+def _wrapped(title: str, width: float) -> list[str]:
+    """A title in lines as wide as the axes."""
+    return textwrap.wrap(title, int(width / (_SIZE * _LETTER)))
+
+
+def _beyond_first(title: str, width: float) -> float:
+    """Height of a title's lines but the first, for which there is always room."""
+    return _TITLE_LINE * max(0, len(_wrapped(title, width)) - 1)
 
 
 def _height(panel: Panel, width: float) -> float:
@@ -107,14 +121,15 @@ def _indent(panel: Panel) -> float:
 def _draw_panel(frame: _Frame) -> Iterator[Shape]:
     left, top, right, bottom = frame.box
     panel = frame.panel
-    if panel.title:
-        yield Text((left, top - 8), panel.title, _SIZE, bold=True)
+    for k, line in enumerate(reversed(_wrapped(panel.title, frame.width))):
+        yield Text((left, top - 8 - _TITLE_LINE * k), line, _SIZE, bold=True)
     yield from _draw_ticks(frame)
     for mark in sorted(panel.marks, key=lambda mark: not isinstance(mark, Band | Bars)):
         yield from _draw_mark(mark, frame)
     yield Path(((left, top), (left, bottom), (right, bottom)), Ink(_FRAME, width=0.8))
     middle = (left + right) / 2
-    yield Text((middle, bottom + 30), panel.x.title, _SIZE, "middle")
+    for k, line in enumerate(_wrapped(panel.x.title, frame.width)):
+        yield Text((middle, bottom + 30 + _TITLE_LINE * k), line, _SIZE, "middle")
     if not panel.y.categories:
         yield Text((frame.left + 11, (top + bottom) / 2), panel.y.title, _SIZE, "middle", upright=True)
     if panel.at_risk is not None:
@@ -144,7 +159,9 @@ def tick_labels(axis: Axis) -> list[tuple[float, str]]:
     step = min((b - a for a, b in pairwise(ticks)), default=1.0)
     decimals = next((k for k in range(7) if abs(step * 10**k - round(step * 10**k)) < 1e-6), 6)
     unit = " %" if axis.percent else ""
-    return [(tick / scale, f"{tick:,.{decimals}f}{unit}".replace("-", "\u2212")) for tick in ticks]
+    shown = [abs(tick) if axis.absolute else tick for tick in ticks]
+    labels = (f"{value:,.{decimals}f}{unit}".replace("-", "\u2212") for value in shown)
+    return [(tick / scale, label) for tick, label in zip(ticks, labels, strict=True)]
 
 
 def _draw_mark(mark: Mark, frame: _Frame) -> Iterator[Shape]:

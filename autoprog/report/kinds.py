@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from autoprog.cohort import Binary, Outcome, TimeToEvent
 from autoprog.endpoints import read_kind
 from autoprog.performance import EVENT_METRICS, METRICS
 from autoprog.report.digits import significant
-from autoprog.report.phrases import estimate, listed, percent, plural, quoted, with_bounds
+from autoprog.report.phrases import estimate, listed, number, percent, plural, quoted, upper_first, were, with_bounds
 from autoprog.report.references import cite
 from autoprog.validation import MIN_MISSING
 
@@ -27,8 +27,8 @@ class Rows:
     start = "The model predicts"
     after = ""  # after the time within which the outcome is predicted
     entered = ""  # after the values that users enter
-    pointwise = ", with pointwise 95 % intervals"
-    correlated: tuple[str, ...] = ()  # notes to the table of the strata
+    described = ""  # when the values that are described by outcome were measured
+    missing_of = ""  # what a share of missing values is of
     limits: tuple[str, ...] = ()  # for whom the model is not
 
     def outcome(self, run: ReportedRun) -> str:
@@ -41,7 +41,7 @@ class Rows:
 
     def characteristics(self, run: ReportedRun) -> tuple[str, ...]:
         """Notes to the table of the characteristics."""
-        return run.kind.characteristics
+        return run.kind.characteristics(run)
 
     def unit(self, run: ReportedRun) -> Literal["patient", "group"]:
         """What folds and intervals take as a whole."""
@@ -65,7 +65,7 @@ class Rows:
     def validated(self, run: ReportedRun, validation: Document) -> str:
         """Patients and events of a validation."""
         events = plural(validation["n_events"], "event")
-        return f"{plural(validation['n_patients'], 'patient')} with {events}{run.kind.by_last(validation)}"
+        return f"{plural(validation['n_patients'], 'patient')} with {events}{run.kind.by_last(run, validation)}"
 
     def windows(self, lengths: Sequence[int]) -> str | None:
         """How visits became predictors."""
@@ -93,13 +93,8 @@ class Visits(Rows):
     start = "At each visit the model predicts"
     after = " of a visit"
     entered = " of all visits so far"
-    pointwise = ""
-    correlated = (
-        (
-            "Visits of a patient are correlated: an interval that takes them as independent would be too narrow, and "
-            "is not given."
-        ),
-    )
+    described = " at the first visit"
+    missing_of = " of the visits"
     limits = ("Patients whose earlier visits are unknown, where these would matter.",)
 
     def outcome(self, run: ReportedRun) -> str:
@@ -139,15 +134,17 @@ class Visits(Rows):
             if n_rows
             else (f"{patients} with {plural(validation['n_events'], 'visit')}")
         )
-        return f"{whose} followed by the event within {run.horizons[-1]:,g}"
+        return f"{whose} followed by the event within {run.time_text(run.horizons[-1])}"
 
     def windows(self, lengths: Sequence[int]) -> str:
         """How visits became predictors."""
         wanted = listed([str(w) for w in lengths], "or")
+        used = "that visit alone" if wanted == "1" else f"the patient's last {wanted} visits, this one included"
         return (
-            f"At a visit, the predictors were computed from the patient's last {wanted} visits, this one included: "
-            "last value, change, slope, mean, minimum, maximum, and the time since and the number of observations. A "
-            "visit uses no later visit."
+            f"At a visit, the predictors were computed from {used}: the last value, change, slope, mean, minimum and "
+            "maximum (of unordered levels the last one alone), the time since the last observation, the number of "
+            "observations, and whether the value is missing now. The number of the visit and the times since the first "
+            "and the previous visit were added. No later visit was used."
         )
 
     def needs_imputation(self, run: ReportedRun) -> bool:
@@ -165,120 +162,35 @@ class Visits(Rows):
 _ROWS = {"patient": Rows(), "visit": Visits()}
 
 
-class OutcomeWords(Protocol):
-    """Words for a kind of outcome."""
+class Labels:
+    """Words for an outcome without a time."""
 
-    column: str  # key of the column of the outcome
-    value: str  # key of its value
-    metrics: tuple[str, ...]  # by which a search may choose
-    area: str  # name of the area under the ROC curve
-    overall: str  # key of the document of the measures
-    riley: str  # reference of the minimum sample size
-    rarer: str  # whose number limits the predictors
-    stratified_by: str
-    characteristics: tuple[str, ...]  # notes to the table of the characteristics
-    subgroups: tuple[str, ...]  # notes to the table of the subgroups
-    recalibrated: str  # how recalibration takes the outcome
-    band_keys: tuple[str, ...]  # keys by which strata are told apart, beside their names
-    dots: str  # in a calibration curve, for its caption
-    last: str  # until when slope, intercept and ratio are
+    column, value = "column", "positive"  # keys of the outcome's column and of its value
+    area, overall = "auc_roc", "performance"  # the area under the ROC curve, and the document of the measures
+    metrics = tuple(METRICS)  # by which a search may choose
+    riley = "riley_binary"  # reference of the minimum sample size
+    rarer = "patients with the rarer outcome"  # whose number limits the predictors
+    stratified_by = "outcome"
+    subgroups: tuple[str, ...] = ()  # notes to the table of the subgroups
+    recalibrated = ""  # how recalibration takes the outcome
+    band_keys: tuple[str, ...] = ()  # keys by which strata are told apart, beside their names
+    dots = ""  # in a calibration curve, for its caption
+    last = ""  # until when slope, intercept and ratio are
 
     def until(self, run: ReportedRun) -> str:
         """Time within which the outcome is predicted, as a clause."""
-        ...
-
-    def n_with_outcome(self, run: ReportedRun) -> int:
-        """Count those with the outcome."""
-        ...
-
-    def carriers(self, run: ReportedRun) -> str:
-        """Name who has the outcome, in the singular."""
-        ...
-
-    def counts(self, run: ReportedRun) -> str:
-        """Tell how many had the outcome, and how those followed up ended."""
-        ...
-
-    def target(self, run: ReportedRun) -> str:
-        """Tell what is predicted, and until when."""
-        ...
-
-    def definition(self, outcome: Document) -> str:
-        """Tell the columns and values of the outcome."""
-        ...
-
-    def limits(self, run: ReportedRun) -> tuple[str, ...]:
-        """Times for which the model is not."""
-        ...
-
-    def strata(self, rows: Rows) -> tuple[str, ...]:
-        """Notes to the table of the strata."""
-        ...
-
-    def if_timed(self, text: str) -> str | None:
-        """Keep a text about follow-up."""
-        ...
-
-    def discrimination(self, run: ReportedRun) -> str:
-        """Measures of discrimination."""
-        ...
-
-    def calibration(self, run: ReportedRun) -> str:
-        """Measures of calibration."""
-        ...
-
-    def accuracy(self) -> str:
-        """Measures of overall accuracy."""
-        ...
-
-    def discrimination_figures(self, run: ReportedRun) -> str:
-        """Discrimination, out of fold."""
-        ...
-
-    def calibration_figures(self, run: ReportedRun) -> str:
-        """Calibration of the delivered model."""
-        ...
-
-    def accuracy_figures(self, run: ReportedRun) -> str:
-        """Brier score and its skill."""
-        ...
-
-    def case_mix(self, run: ReportedRun, validation: Document, cohort: Document) -> str:
-        """Share with the outcome, or its incidence, in both cohorts."""
-        ...
-
-    def expected(self, validation: Document) -> str:
-        """What the model expected in other patients, and what was observed."""
-        ...
-
-    def by_last(self, validation: Document) -> str:
-        """Time until which events in other patients are counted, as a clause."""
-        ...
-
-
-class Labels:
-    """An outcome without a time."""
-
-    column, value, area, overall = "column", "positive", "auc_roc", "performance"
-    metrics = tuple(METRICS)
-    riley, rarer, stratified_by = "riley_binary", "patients with the rarer outcome", "outcome"
-    characteristics: tuple[str, ...] = ()
-    subgroups: tuple[str, ...] = ()
-    recalibrated = ""
-    band_keys: tuple[str, ...] = ()
-    dots = last = ""
-
-    def until(self, run: ReportedRun) -> str:
         return ""
 
     def n_with_outcome(self, run: ReportedRun) -> int:
+        """Count those with the outcome."""
         return round(float(run.cohort["event_rate"]) * run.n_rows)
 
     def carriers(self, run: ReportedRun) -> str:
+        """Name who has the outcome, in the singular."""
         return run.words.row
 
     def counts(self, run: ReportedRun) -> str:
-        """Tell the share."""
+        """Tell how many had the outcome, and how those followed up ended."""
         share = percent(run.cohort["event_rate"])
         return (
             f"The outcome ({run.outcome_text}) was present in {run.n_with_outcome:,} of {run.n_rows:,} "
@@ -293,14 +205,20 @@ class Labels:
         """Tell the column and both values."""
         return f"{quoted(outcome['column'])}: {outcome['positive']} is the outcome, {outcome['negative']} its absence."
 
-    def limits(self, run: ReportedRun) -> tuple[str, ...]:
+    def characteristics(self, run: ReportedRun) -> tuple[str, ...]:
+        """Notes to the table of the characteristics."""
         return ()
 
-    def strata(self, rows: Rows) -> tuple[str, ...]:
+    def limits(self, run: ReportedRun) -> tuple[str, ...]:
+        """Times for which the model is not."""
+        return ()
+
+    def strata(self, run: ReportedRun) -> tuple[str, ...]:
+        """Notes to the table of the strata."""
         return ()
 
     def if_timed(self, text: str) -> None:
-        """Drop it."""
+        """Keep a text about follow-up."""
 
     def discrimination(self, run: ReportedRun) -> str:
         """Area and average precision."""
@@ -342,30 +260,32 @@ class Labels:
         return f"Brier score {brier}, Brier skill {skill}."
 
     def case_mix(self, run: ReportedRun, validation: Document, cohort: Document) -> str:
+        """Share with the outcome, or its incidence, in both cohorts."""
         return (
             f"The share of {run.words.rows} with the outcome was {percent(run.cohort['event_rate'])} in development "
             f"and {percent(cohort['event_rate'])} in the validation."
         )
 
-    def expected(self, validation: Document) -> str:
-        """Events."""
+    def expected(self, run: ReportedRun, validation: Document) -> str:
+        """What the model expected in other patients, and what was observed."""
         return (
             f"{significant(validation['expected_events'])} events were expected and {validation['n_events']:,} observed"
         )
 
-    def by_last(self, validation: Document) -> str:
+    def by_last(self, run: ReportedRun, validation: Document) -> str:
+        """Time until which events in other patients are counted, as a clause."""
         return ""
 
 
+_CALIBRATION = ("expected_observed", "slope", "intercept")
+
+
 class EventTimes:
-    """An event that is followed up."""
+    """Words for an event that is followed up."""
 
     column, value, area, overall = "event", "event_of_interest", "auc", "overall"
     metrics = EVENT_METRICS
     riley, rarer, stratified_by = "riley_times", "events", "time and kind of event"
-    characteristics: tuple[str, ...] = (
-        "With the outcome: during follow-up, however long. Without: censored, or with a competing event.",
-    )
     subgroups: tuple[str, ...] = ("Until the last horizon.",)
     recalibrated = ", at all times at once and weighted by the inverse probability of censoring"
     band_keys: tuple[str, ...] = ("horizon",)
@@ -388,7 +308,7 @@ class EventTimes:
         events = counts["events"]
         parts = [f"{plural(events[run.outcome['event_of_interest']], 'patient')} had the event {run.outcome_text}"]
         parts += [f"{events.get(cause, 0):,} had the competing event {quoted(cause)} first" for cause in run.competing]
-        parts.append(f"{counts['n_censored']:,} {'was' if counts['n_censored'] == 1 else 'were'} censored")
+        parts.append(f"{counts['n_censored']:,} {were(counts['n_censored'])} censored")
         return f"{listed(parts)}."
 
     def target(self, run: ReportedRun) -> str:
@@ -408,11 +328,23 @@ class EventTimes:
         competing = outcome.get("competing")
         return f"{text}, and {listed(list(competing))} competing." if competing else f"{text}."
 
-    def limits(self, run: ReportedRun) -> tuple[str, ...]:
-        return (f"Times after the last horizon, {run.horizons[-1]:g} ({run.time_unit}).",)
+    def characteristics(self, run: ReportedRun) -> tuple[str, ...]:
+        """Who counts as with the outcome, and who as without."""
+        without = "censored, or with a competing event" if run.competing else "censored"
+        return (f"With the outcome: during follow-up, however long. Without: {without}.",)
 
-    def strata(self, rows: Rows) -> tuple[str, ...]:
-        return rows.correlated
+    def limits(self, run: ReportedRun) -> tuple[str, ...]:
+        return (f"Times after the last horizon, {run.with_unit(number(run.horizons[-1]))}.",)
+
+    def strata(self, run: ReportedRun) -> tuple[str, ...]:
+        """Say why rows of a group have no interval."""
+        if run.unsplit is None:
+            return ()
+        alone = run.is_weighted and run.unit == "patient"
+        rows = "Those for whom a patient stands" if alone else f"{upper_first(run.words.rows)} of a {run.unit}"
+        return (
+            f"{rows} are correlated: an interval that takes them as independent would be too narrow, and is not given.",
+        )
 
     def if_timed(self, text: str) -> str:
         return text
@@ -448,16 +380,17 @@ class EventTimes:
         """Concordance and areas."""
         overall = run.ensemble["overall"]
         title, name = ("Wolbers's", "wolbers_c") if run.competing else ("Uno's", "uno_c")
-        text = f"{title} concordance until {overall['until']:g} {_bounded(overall, name)}; time-dependent AUC "
+        until = run.time_text(overall["until"])
+        text = f"{title} concordance until {until} {_bounded(overall, name)}; time-dependent AUC "
         return text + _by_horizon(run, "auc") + "."
 
     def calibration_figures(self, run: ReportedRun) -> str:
         """Ratio, slope and intercept at every horizon."""
-        parts = [
-            f"at {doc['horizon']:g}: expected over observed {estimate(doc['performance']['expected_observed'])}, slope "
-            f"{estimate(doc['performance']['slope'])}, intercept {estimate(doc['performance']['intercept'])}"
-            for doc in run.horizon_documents
-        ]
+        parts = []
+        for each in run.horizon_documents:
+            ratio, slope, intercept = (estimate(each["performance"][key]) for key in _CALIBRATION)
+            where = run.time_text(each["horizon"])
+            parts.append(f"at {where}: expected over observed {ratio}, slope {slope}, intercept {intercept}")
         return f"Calibration {'; '.join(parts)}."
 
     def accuracy_figures(self, run: ReportedRun) -> str:
@@ -468,21 +401,21 @@ class EventTimes:
         """Incidences by the last horizon."""
         here, there = (docs[-1]["performance"]["observed"] for docs in (run.horizon_documents, validation["horizons"]))
         return (
-            f"The incidence of the event by {run.horizons[-1]:g} was {percent(here['estimate'])} in development and "
-            f"{percent(there['estimate'])} in the validation."
+            f"The incidence of the event by {run.time_text(run.horizons[-1])} was {percent(here['estimate'])} in "
+            f"development and {percent(there['estimate'])} in the validation."
         )
 
-    def expected(self, validation: Document) -> str:
+    def expected(self, run: ReportedRun, validation: Document) -> str:
         """Ratio of the incidences: whoever is censored has a risk, but no event that was observed."""
         last = validation["horizons"][-1]
         found = last["performance"]
         return (
-            f"the incidence by {last['horizon']:g} was {percent(found['observed']['estimate'])}, expected over "
-            f"observed {estimate(found['expected_observed'])}"
+            f"the incidence by {run.time_text(last['horizon'])} was {percent(found['observed']['estimate'])}, expected "
+            f"over observed {estimate(found['expected_observed'])}"
         )
 
-    def by_last(self, validation: Document) -> str:
-        return f" by {validation['horizons'][-1]['horizon']:,g}"
+    def by_last(self, run: ReportedRun, validation: Document) -> str:
+        return f" by {run.time_text(validation['horizons'][-1]['horizon'])}"
 
 
 def _bounded(found: Document, name: str) -> str:
@@ -490,8 +423,13 @@ def _bounded(found: Document, name: str) -> str:
 
 
 def _by_horizon(run: ReportedRun, name: str) -> str:
-    return listed([f"{_bounded(doc['performance'], name)} at {doc['horizon']:g}" for doc in run.horizon_documents])
+    return listed(
+        [f"{_bounded(doc['performance'], name)} at {run.time_text(doc['horizon'])}" for doc in run.horizon_documents]
+    )
 
+
+OutcomeWords: TypeAlias = Labels | EventTimes
+"""Words for a kind of outcome; both have the same names."""
 
 _WORDS: dict[type[Outcome], OutcomeWords] = {Binary: Labels(), TimeToEvent: EventTimes()}
 

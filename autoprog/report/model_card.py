@@ -114,7 +114,7 @@ def _uncertainty(run: ReportedRun) -> str:
 
 
 def _evaluation(run: ReportedRun) -> str:
-    return f"Internal: {say.performance_data(run)} {say.folds(run)}"
+    return f"{say.performance_data(run)} {say.folds(run)}"
 
 
 def _training(run: ReportedRun) -> str:

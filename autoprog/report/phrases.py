@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autoprog.report.digits import decimal
+
 
 def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     """`a`, `a and b` or `a, b and c`."""
@@ -28,9 +30,19 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def were(n: int) -> str:
+    """The verb for so many."""
+    return "was" if n == 1 else "were"
+
+
 def percent(share: float) -> str:
-    """A share with one decimal: `45.9 %`."""
-    return f"{100 * share:.1f} %"
+    """A share with one decimal: `45.9 %`; `less than 0.1 %` for one that would look like none."""
+    return "less than 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def number(value: float) -> str:
+    """A number of the author's, such as a time, with all its digits: `1,209,600`."""
+    return f"{value:,.12g}"
 
 
 def quoted(name: str) -> str:
@@ -46,17 +58,12 @@ SAME_MODEL = "The model is the simple pipeline."
 """What is said of the differences if a search found nothing better than the simple pipeline."""
 
 
-def figure(value: float, decimals: int = 3) -> str:
-    """A measure with its decimals; never `-0.000`."""
-    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "\u2212")
-
-
 def with_bounds(value: float, bounds: Mapping[str, Any] | None, level: float = 0.95, decimals: int = 3) -> str:
     """`0.905 (95 % interval 0.866 to 0.934)`, or the value alone."""
-    if bounds is None:
-        return figure(value, decimals)
-    lower, upper = (figure(bounds[end], decimals) for end in ("lower", "upper"))
-    return f"{figure(value, decimals)} ({100 * level:.0f} % interval {lower} to {upper})"
+    if bounds is None or None in (bounds["lower"], bounds["upper"]):
+        return decimal(value, decimals)
+    lower, upper = (decimal(bounds[end], decimals) for end in ("lower", "upper"))
+    return f"{decimal(value, decimals)} ({100 * level:.0f} % interval {lower} to {upper})"
 
 
 def estimate(found: Mapping[str, Any] | None, level: float = 0.95, decimals: int = 3) -> str:
@@ -81,30 +88,45 @@ def _value(value: object) -> str:
 
 
 _NAMES = {
+    "agglomeration": "feature agglomeration",
     "accelerated_failure_time": "accelerated failure time regression",
     "ada_boost": "adaptive boosting of trees",
     "bernoulli_nb": "naive Bayes on binary columns",
     "cox": "Cox regression",
-    "em": "expectation maximisation under a normal distribution",
+    "em": "imputation by expectation maximisation",
+    "ensemble_temperature": "ensemble temperature scaling",
+    "fast_ica": "independent components",
     "fine_gray": "Fine and Gray's regression",
     "gaussian_nb": "Gaussian naive Bayes",
+    "gaussian_process": "Gaussian process",
+    "isotonic": "isotonic calibration",
     "k_nearest_neighbours": "nearest neighbours",
     "kernel_logistic": "kernel logistic regression",
+    "kernel_pca": "kernel principal components",
     "lda": "linear discriminant analysis",
     "lightgbm": "LightGBM",
-    "linear_svm": "a linear support vector machine",
-    "mice": "chained equations",
-    "miss_forest": "chained random forests",
+    "linear_svm": "linear support vector machine",
+    "linear_svm_selection": "selection by a linear support vector machine",
+    "matrix_completion": "imputation by matrix completion",
+    "mice": "imputation by chained equations",
+    "miss_forest": "imputation by chained random forests",
     "mlp": "multilayer perceptrons",
-    "most_frequent": "the most frequent value",
-    "mean": "the mean",
-    "median": "the median",
+    "most_frequent": "imputation by the most frequent value",
+    "mean": "mean imputation",
+    "median": "median imputation",
     "multinomial_nb": "multinomial naive Bayes",
+    "nystroem": "Nyström features",
+    "pca": "principal components",
     "penalised_cox": "penalised Cox regression",
     "penalised_logistic": "penalised logistic regression",
+    "polynomial": "polynomial features",
+    "random_kitchen_sinks": "random kitchen sinks",
     "ridge": "ridge regression",
+    "select_rates": "univariate selection",
     "spline_cox": "penalised Cox regression on splines",
     "spline_logistic": "penalised logistic regression on splines",
+    "sigmoid": "sigmoid calibration",
     "stochastic_boosting": "stochastic gradient boosting",
+    "temperature": "temperature scaling",
     "xgboost": "XGBoost",
 }

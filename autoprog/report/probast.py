@@ -11,6 +11,7 @@ prediction models using regression or artificial intelligence methods. BMJ 2025;
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,9 +20,9 @@ from typing import Literal, NamedTuple
 
 from autoprog.report import sentences as say
 from autoprog.report.document import Column, Paragraph, Section, Table
-from autoprog.report.phrases import in_one, percent
+from autoprog.report.phrases import in_one, percent, upper_first
 from autoprog.report.references import PROBAST, without_citations
-from autoprog.report.run import ReportedRun
+from autoprog.report.run import Document, ReportedRun
 from autoprog.report.tripod_answers import rebalanced_learners
 
 Part = Literal["development", "internal validation", "external validation", "apparent performance"]
@@ -78,7 +79,7 @@ class SignallingQuestion:
 Judge = Callable[[ReportedRun], Verdict]
 
 _SHARE_LEFT_OUT = 0.05  # share of rows without an outcome from which leaving them out may matter
-_GIVES_AWAY = "gives the outcome away"
+_GIVES_AWAY = re.compile("gives the (outcome|follow-up time) away")
 
 
 def fill_probast(run: ReportedRun) -> tuple[SignallingQuestion, ...]:
@@ -140,11 +141,10 @@ def _same_preprocessing(run: ReportedRun, external: bool) -> Verdict:  # noqa: F
 
 def _available_in_time(run: ReportedRun, external: bool) -> Verdict:  # noqa: FBT001
     cohort = run.validation_cohort if external else run.cohort
-    suspects = [w for w in (cohort or {}).get("warnings", ()) if _GIVES_AWAY in w]
+    suspects = [w for w in (cohort or {}).get("warnings", ()) if _GIVES_AWAY.search(w)]
     if suspects:
-        return Verdict(Answer.PROBABLY_NO, f"{'; '.join(suspects)}.")
-    advice = "Check each predictor: is it known at the moment of prediction? No column alone gave the outcome away."
-    return Verdict(Answer.AUTHOR, advice)
+        return Verdict(Answer.PROBABLY_NO, f"{upper_first('; '.join(suspects))}.")
+    return Verdict(Answer.AUTHOR, "Check each predictor: is it known at the moment of prediction?")
 
 
 _P, _X, _O = "Participants and data sources", "Predictors", "Outcome"
@@ -206,13 +206,20 @@ def _handled_missing(run: ReportedRun) -> Verdict:
     parts = [say.missing_amount(run), say.missing_handling(run), say.missing_outcome(run), say.censoring(run)]
     reason = " ".join(part for part in parts if part)
     if run.n_dropped > _SHARE_LEFT_OUT * run.cohort["n_rows"]:
-        share = percent(run.n_dropped / run.cohort["n_rows"])
-        return Verdict(
-            Answer.PROBABLY_NO, f"{reason} They are {share} of the file, and leaving them out may be selective."
-        )
+        return Verdict(Answer.PROBABLY_NO, f"{reason} {_left_out(run.cohort)}")
     if run.with_missing:
-        return Verdict(Answer.PROBABLY_YES, f"{reason} Imputation was single, not multiple.")
+        single = "Imputation was single, not multiple." if _imputes(run) else None
+        return Verdict(Answer.PROBABLY_YES, in_one(reason, single))
     return Verdict(Answer.YES, reason)
+
+
+def _imputes(run: ReportedRun) -> bool:
+    return set(run.member_algorithms("imputation")) != {"none"}
+
+
+def _left_out(cohort: Document) -> str:
+    share = percent(cohort["n_dropped"] / cohort["n_rows"])
+    return f"Rows without a usable outcome were {share} of the file; leaving them out may be selective."
 
 
 def _recalibrated(run: ReportedRun) -> Verdict:
@@ -224,7 +231,8 @@ def _recalibrated(run: ReportedRun) -> Verdict:
 def _overfitting(run: ReportedRun) -> Verdict:
     n = len(run.members)
     chosen = "The pipeline of the model was chosen" if n == 1 else f"The weights of the {n:,} pipelines were chosen"
-    return Verdict(Answer.YES, f"{say.tuning(run)} {say.recalibration(run)} {chosen} by out-of-fold risks alone.")
+    by = f"{chosen} by out-of-fold risks alone." if run.has_choice else None
+    return Verdict(Answer.YES, in_one(say.tuning(run), say.recalibration(run), by))
 
 
 _DEVELOPMENT: tuple[tuple[str, str, Judge], ...] = (
@@ -254,34 +262,35 @@ def _compared(n: int, least: int) -> Verdict:
 
 def _internal_missing(run: ReportedRun) -> Verdict:
     answer, reason = _handled_missing(run)
-    return Verdict(
-        answer, f"{reason} In each fold the training patients alone determined how held-out patients were imputed."
-    )
+    fitted = "In each fold the training patients alone determined how held-out patients were imputed."
+    return Verdict(answer, in_one(reason, fitted if _imputes(run) else None))
 
 
 def _uncorrected(run: ReportedRun) -> Verdict:
     if not rebalanced_learners(run):
         return Verdict(Answer.NOT_APPLICABLE, "No method for class imbalance was used.")
-    return Verdict(Answer.YES, "Held-out patients kept their share of events; weights concern training alone.")
+    return Verdict(
+        Answer.YES, "The patients of the evaluation kept their share of events: weights concern training alone."
+    )
 
 
 def _no_leakage(run: ReportedRun) -> Verdict:
     reason = in_one(
         "Every step of a pipeline was fitted to training folds alone.",
         run.unsplit,
-        "Pipelines and weights were chosen on the same folds.",
+        "Pipelines and weights were chosen on the same folds." if run.has_choice else None,
         say.optimism(run),
     )
     return Verdict(Answer.PROBABLY_YES, reason)
 
 
-def _replicated(_: ReportedRun) -> Verdict:
-    reason = (
-        "Imputation, feature processing, fitting and calibration were repeated in every fold, and the weights chosen "
-        "anew in the correction. The search for pipelines was not repeated, so performance may be slightly "
-        "optimistic."
-    )
-    return Verdict(Answer.PROBABLY_NO, reason)
+def _replicated(run: ReportedRun) -> Verdict:
+    steps = "Imputation, feature processing, fitting and calibration were repeated in every fold"
+    if not run.has_choice:
+        return Verdict(Answer.PROBABLY_YES, f"{steps}. Only one pipeline was scored, so that none had to be chosen.")
+    weights = ", and the weights chosen anew in the correction" if run.ensemble["score"].get("resamples") else ""
+    not_repeated = "The search for pipelines was not repeated, so performance may be slightly optimistic."
+    return Verdict(Answer.PROBABLY_NO, f"{steps}{weights}. {not_repeated}")
 
 
 def _measured(run: ReportedRun) -> Verdict:
@@ -325,8 +334,7 @@ def _external_missing(run: ReportedRun) -> Verdict:
     reason = f"{say.validation_missing(run)} {say.missing_at_use(run)}"
     cohort = run.validation_cohort
     if cohort is not None and cohort["n_dropped"] > _SHARE_LEFT_OUT * cohort["n_rows"]:
-        share = percent(cohort["n_dropped"] / cohort["n_rows"])
-        return Verdict(Answer.PROBABLY_NO, f"{reason} {share} of its rows had no usable outcome and were left out.")
+        return Verdict(Answer.PROBABLY_NO, f"{reason} {_left_out(cohort)}")
     return Verdict(Answer.PROBABLY_YES, reason)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from autoprog.endpoints import list_parts
 from autoprog.report.kinds import OutcomeWords, Rows, read_words, times_of
-from autoprog.report.phrases import listed, plural, quoted
+from autoprog.report.phrases import listed, number, plural, quoted
 from autoprog.validation import MIN_MISSING
 
 Document = Mapping[str, Any]
@@ -109,17 +109,20 @@ class ReportedRun:
         """Horizons of event times, or of visits; none for a binary outcome of patients."""
         return tuple(times_of(self.outcome))
 
-    @property
-    def time_unit(self) -> str:
-        """Unit of times, or where to look for it."""
-        named = self.outcome.get("time_unit")
+    def with_unit(self, times: str) -> str:
+        """Times with their unit: `5 years`, or `1,825 (unit of “time”)`."""
+        unit = self.outcome.get("time_unit")
         column = self.outcome.get("time") or self.outcome.get("visit_time")
-        return named or f"in the unit of {quoted(str(column))}"
+        return f"{times} {unit}" if unit else f"{times} (unit of {quoted(str(column))})"
+
+    def time_text(self, time: float) -> str:
+        """A time in the middle of a sentence, which names the unit if the author did."""
+        return self.with_unit(number(time)) if self.outcome.get("time_unit") else number(time)
 
     @property
     def horizons_text(self) -> str:
         """Horizons with their unit."""
-        return f"{listed([f'{h:g}' for h in self.horizons])} ({self.time_unit})"
+        return self.with_unit(listed([number(h) for h in self.horizons]))
 
     @cached_property
     def outcome_text(self) -> str:
@@ -253,6 +256,11 @@ class ReportedRun:
         """Number of evaluations that were begun."""
         counts = self.search["progress"]["evaluations"]
         return int(counts["succeeded"] + counts["failed"])
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether several pipelines were scored, so that one or some had to be chosen."""
+        return int(self.search["progress"]["evaluations"]["succeeded"]) > 1
 
     @property
     def unit(self) -> str:

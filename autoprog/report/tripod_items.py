@@ -386,7 +386,7 @@ ITEMS: tuple[Item, ...] = (
         "Clinical utility",
         "Performance corrected for optimism",
         "Comparison with the simple model",
-        "Subgroups",
+        ("Subgroups", "No subgroup was large enough, or none was named: say that none was examined, or name some."),
         ("Stability", "Not examined, as no time was left for refits: give the search more time."),
         "Plots",
     ),

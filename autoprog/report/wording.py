@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from autoprog.report.phrases import algorithm_name, quoted
+from autoprog.report.phrases import algorithm_name, number, quoted, upper_first
 from autoprog.report.run import ReportedRun
 
 _STAGES = ("imputation", "features", "prediction", "calibration")
@@ -22,21 +22,33 @@ def outcome_name(run: ReportedRun) -> str:
 
 def horizon_text(run: ReportedRun, horizon: float) -> str:
     """`5 years`, or `1,825 (unit of “time”)`."""
-    number, unit = f"{horizon:,g}", run.outcome.get("time_unit")
-    if unit:
-        return f"{number} {unit}"
-    return f"{number} (unit of {quoted(str(run.outcome.get('time') or run.outcome.get('visit_time')))})"
+    return run.with_unit(number(horizon))
+
+
+def within(run: ReportedRun, horizon: float | None) -> str:
+    """` within 5 years`; empty without a horizon."""
+    return "" if horizon is None else f" within {horizon_text(run, horizon)}"
+
+
+def at(run: ReportedRun, horizon: float | None, before: str = "") -> str:
+    """`at 365 days`, for the middle of a sentence; empty without a horizon."""
+    return "" if horizon is None else f"{before}at {run.time_text(horizon)}"
+
+
+def band_limits(band: Mapping[str, Any]) -> str:
+    """Risks of a stratum in per cent: `11 to 31`."""
+    return f"{100 * band['lower']:.3g} to {100 * band['upper']:.3g}"
 
 
 def outcome_within(run: ReportedRun, horizon: float | None = None) -> str:
     """`Death within 5 years`; with no horizon given, the last one."""
     times = run.horizons[-1:] if horizon is None else (horizon,)
-    return outcome_name(run) + "".join(f" within {horizon_text(run, time)}{run.words.after}" for time in times)
+    return outcome_name(run) + "".join(f"{within(run, time)}{run.words.after}" for time in times)
 
 
 def at_horizon(run: ReportedRun, horizon: float | None) -> str:
     """`5 years`, for the title of a panel; empty without a horizon."""
-    return "" if horizon is None else f"Within {horizon_text(run, horizon)}"
+    return upper_first(within(run, horizon).lstrip())
 
 
 def feature_name(feature: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from scipy.special import logit
 
 from api.reports import Renderings
 from autoprog.errors import MissingPackageError
+from autoprog.report.digits import significant
 from autoprog.storage.database import Database
 from autoprog.storage.tables import CohortRow
 from tests.api.searching import FILE, SPEC, Driver, make_search, multipart, patient
@@ -63,7 +64,8 @@ def test_the_sample_size_of_a_cohort_that_an_earlier_version_stored_is_counted_a
         former = {"riley_minimum": 7, "events_per_predictor": 99.9, "verdict": "sufficient"}
         row.document = {**row.document, "sample_size": former}
     text = client.get(f"{url}/report?format=md").text
-    assert f"There were {size['events_per_predictor']:.1f} patients with the rarer outcome per candidate" in text
+    events = significant(size["events_per_predictor"])
+    assert f"There were {events} patients with the rarer outcome per candidate" in text
     assert f"| {size['riley_minimum']:,} |" in text
     assert "99.9" not in text
 

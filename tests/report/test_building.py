@@ -15,18 +15,22 @@ from docx.oxml.ns import qn
 from lxml import html as lxml_html
 from PIL import Image
 
+from autoprog.cohort import describe_by_outcome
 from autoprog.report.building import build_report
+from autoprog.report.digits import decimal, percentage
 from autoprog.report.document import Block, ItemList, Notice, Paragraph, Report, Section, Table
 from autoprog.report.docx import write_docx
 from autoprog.report.drawing import draw
 from autoprog.report.html import write_html
 from autoprog.report.markdown import write_markdown
-from autoprog.report.phrases import figure, percent
+from autoprog.report.phrases import percent, with_bounds
 from autoprog.report.png import write_png
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences import gain_figures, update, validation_sample
 from autoprog.report.svg import write_svg
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
+from tests.cohorts import event_cohort
+from tests.report.complete import complete_run
 from tests.report.runs import KINDS, changed, stored_run, updated_run
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -138,11 +142,11 @@ def test_withheld_strata_stand_nowhere_and_the_card_says_not_to_use_the_model(ki
             {**each, "performance": {**each["performance"], "brier_skill": -0.1}} for each in run.ensemble["horizons"]
         ]
         doubted = changed(run, "ensemble", horizons=horizons)
-    bounds = [percent(s["upper"]) for s in run.rules["strata"] if s["upper"] < 1]
-    assert any(text in " ".join(texts(build_report(run))) for text in bounds)
+    bounds = [f"{100 * s['upper']:.3g}" for s in run.rules["strata"] if s["upper"] < 1]
+    assert any(f"to {text}" in " ".join(texts(build_report(run))) for text in bounds)
     for name in ("methods", "tripod", "model-card"):
         said = " ".join(text for block in section(build_report(doubted), name).blocks for text in texts_of(block))
-        assert [text for text in bounds if f"to {text}" in said] == []
+        assert [text for text in bounds if re.search(rf"from [\d.]+ to {text} %", said)] == []
         assert "strata were formed" not in said
         assert "withheld, as the model knows no more than the average" in said
     (card,) = (b for b in section(build_report(doubted), "model-card").blocks if isinstance(b, Table))
@@ -257,7 +261,7 @@ def test_all_hyperparameters_of_every_member_are_listed() -> None:
 
 def test_rules_of_visits_agree_in_a_share_of_visits_and_cuts_are_rounded() -> None:
     shown = " ".join(texts(build_report(stored_run("visits"))))
-    assert "In 63.2 % of the visits of 78 patients who had no part" in shown
+    assert "In 63.2 % of the visits of 78 patients who had no part in finding them, the rules alone" in shown
     assert "edema (mean) ≥ 0.166667: " in shown or "edema (mean) ≥ 0.166667 and" in shown
     assert "0.1666666" not in shown
 
@@ -269,6 +273,110 @@ def test_a_difference_whose_interval_leaves_out_0_does_not_look_as_if_it_held_it
     assert gain_figures(better) == "Difference in AUC to the simple pipeline 0.0132 (95 % interval 0.0005 to 0.0259)."
     (table,) = (b for b in section(build_report(better), "performance").blocks if getattr(b, "name", "") == "gains")
     assert table.rows[0][-1] == "0.0132 (0.0005 to 0.0259)"
+
+
+@pytest.mark.parametrize("whose", [None, "Patients of a group", "Those for whom a patient stands"])
+def test_strata_of_grouped_or_weighted_event_times_have_no_intervals_and_say_why(whose: str | None) -> None:
+    run, description = complete_run("event_times")
+    n_groups = {None: None, "Patients of a group": 12}.get(whose, run.n_patients)
+    run = changed(run, "ensemble", run={**run.origin, "n_groups": n_groups})
+    if n_groups == run.n_patients:
+        run = changed(run, "cohort", n_sampled=run.n_patients, n_patients=2 * run.n_patients)
+    table, figure = section(build_report(run, description), "strata").blocks
+    told, grouped = " ".join(table.notes), whose is not None
+    assert (f"{whose} are correlated: an interval" in told) == grouped
+    assert ("Brackets hold 95 % intervals." in told) == ("95 % intervals" in figure.caption) == (not grouped)
+
+
+def test_one_of_a_kind_is_singular() -> None:
+    run = stored_run("binary", validated=True)
+    feature = {**run.features[0], "missing_fraction": 0.5}
+    size = {**run.sample_size, "n_parameters": 1}
+    run = changed(run, "cohort", features=[feature], n_dropped=1, n_rows=304, sample_size=size)
+    assert run.validation is not None
+    shift = {**run.validation["features"][0], "missing": 0.5}
+    said = list(texts(build_report(changed(run, "validation", features=[shift]))))
+    nouns = "patients|predictors|rows|columns|parameters|refits|characteristics|warnings"
+    plurals = re.compile(rf"(?<![\d.,])1 (candidate )?({nouns})\b|(?<![\d.,])1 \w+ were|There were 1 ")
+    assert [text for text in said if plurals.search(text)] == []
+    assert sum("1 row without a usable outcome was left out" in text for text in said) >= 2
+    assert any("Values were missing there in 1 predictor, at most" in text for text in said)
+
+
+def test_times_have_their_unit_and_all_their_digits() -> None:
+    run = stored_run("event_times", validated=True)
+    days = " ".join(texts(build_report(changed(run, "cohort", outcome={**run.outcome, "time_unit": "days"}))))
+    assert "within 30, 365 and 1,095 days" in days
+    assert re.search(r"AUC 0\.\d+ \(.*?\) at 30 days, 0\.\d+ ", days)
+    assert "(days)" not in days
+    assert "times days" not in days
+    unnamed = " ".join(texts(build_report(run)))
+    assert "within 30, 365 and 1,095 (unit of “time”)" in unnamed
+    outcome = {**run.outcome, "horizons": [2592001.0, 31536000.0, 94608000.0], "time_unit": "s"}
+    assert "within 2,592,001, 31,536,000 and 94,608,000 s" in " ".join(
+        texts(build_report(changed(run, "cohort", outcome=outcome)))
+    )
+
+
+@pytest.mark.parametrize("kind", ["event_times", "visits"])
+def test_the_median_follow_up_is_the_same_everywhere(kind: str) -> None:
+    run = stored_run(kind)
+    run = changed(run, "cohort", follow_up={**run.cohort["follow_up"], "median": 4.375213})
+    report = build_report(run)
+    for name in ("flow", "methods", "tripod"):
+        assert any("4.38" in text for text in texts_of_section(report, name))
+    assert not any("4.375" in text for text in texts(report))
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [
+        ("binary", "Area under the ROC curve"),
+        ("event_times", "Uno's concordance until the last horizon"),
+        ("competing", "Wolbers's concordance until the last horizon"),
+        ("visits", "Mean time-dependent AUC over the horizons"),
+    ],
+)
+def test_the_metric_has_its_name_as_it_was_measured(kind: str, title: str) -> None:
+    run = stored_run(kind)
+    report = build_report(run)
+    for name, column in (("specification", 3), ("leaderboard", 2)):
+        table = next(b for b in section(report, name).blocks if isinstance(b, Table))
+        assert table.columns[column].title == title
+    said = texts_of_section(report, "performance")[0]
+    estimate = f"{run.ensemble['score']['estimate']:.3f}"
+    assert f"{title}, by which the search chose, is {estimate}" in said or kind == "visits"
+    assert (f"{title} of the only pipeline that was scored is {estimate}" in said) == (kind == "visits")
+    assert ("corrected for" in said) == (kind != "visits")
+    shown = " ".join(texts(replace(report, sections=tuple(s for s in report.sections if s.name != "software"))))
+    assert run.settings["metric"] not in shown
+
+
+def test_strata_have_the_same_limits_in_table_checklist_and_card() -> None:
+    report = build_report(stored_run("visits"))
+    assert "1.15 to 3.8" in texts_of_section(report, "strata")
+    for name in ("tripod", "model-card"):
+        assert any("medium at 365 from 1.15 to 3.8 %" in text for text in texts_of_section(report, name))
+
+
+def test_missing_values_of_visits_are_told_of_the_first_visit_where_patients_are_described() -> None:
+    cohort = event_cohort("pbcseq")
+    report = build_report(stored_run("visits"), describe_by_outcome(cohort))
+    text, *_, note = texts_of_section(report, "missing")
+    assert text == "2 of 15 characteristics have missing values at the first visit, at most in 9.0 % (chol)."
+    assert note == "Patients without a value at the first visit."
+    said = " ".join(texts_of_section(report, "methods"))
+    assert "Values were missing in 6 of 15 predictors, at most in 42.2 % of the visits (chol)." in said
+
+
+def test_an_estimate_without_an_interval_stands_alone() -> None:
+    assert with_bounds(0.25, {"lower": None, "upper": None}) == with_bounds(0.25, None) == "0.250"
+    assert with_bounds(0.25, {"lower": -0.0001, "upper": 0.5}) == "0.250 (95 % interval 0.000 to 0.500)"
+
+
+def test_a_share_that_is_not_zero_does_not_look_like_it() -> None:
+    assert (percent(0.0002), percent(0.0), percent(0.001)) == ("less than 0.1 %", "0.0 %", "0.1 %")
+    assert (percentage(0.0002), percentage(0.0), percentage(None)) == ("< 0.1 %", "0.0 %", "–")
 
 
 def test_a_model_that_is_the_simple_pipeline_says_so() -> None:
@@ -292,7 +400,7 @@ def test_a_validation_counts_its_own_patients_and_their_events_by_the_horizon(ki
     shown = section(build_report(run), "validation").blocks[0].text
     assert sample in shown
     assert ("slope until the last horizon" in shown) == bool(run.horizons)
-    assert f"It had {sample}" in str(validation_sample(run))
+    assert f"The validation had {sample}" in str(validation_sample(run))
     fewer = changed(run, "validation", n_patients=77)
     assert build_report(fewer).subtitle.endswith("in 77 patients.")
 
@@ -375,7 +483,7 @@ def test_the_validation_of_a_later_version_names_it_and_how_it_was_updated(kind:
     told = (
         "Version 2 of the model is version 1, recalibrated to the cohort “next door”; members and weights are the "
         "same. Its recalibration has the intercept 0.422 and the slope 0.918, that of version 1 the intercept "
-        f"{figure(former['intercept'])} and the slope {figure(former['slope'])}."
+        f"{decimal(former['intercept'])} and the slope {decimal(former['slope'])}."
     )
     assert "External validation of version 2 of a prognostic model in" in report.subtitle
     assert any(

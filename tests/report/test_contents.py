@@ -11,6 +11,7 @@ from autoprog.report.chart import Band, Chart, Flow, Line, Points
 from autoprog.report.document import Figure, ItemList, Paragraph, Report, Section, Table
 from autoprog.report.run import ReportedRun
 from tests.report.complete import complete_run
+from tests.report.runs import changed
 
 EVERY_KIND = pytest.mark.parametrize("kind", ["binary", "event_times"])
 
@@ -77,6 +78,12 @@ def test_report_contains_every_figure(kind: str) -> None:
     assert bool(panels(report, "incidence")) == bool(run.horizons)
 
 
+def test_table_1_names_competing_events_only_where_there_are_some() -> None:
+    for kind in ("event_times", "competing"):
+        notes = " ".join(blocks(report_of(kind)[1], Table)["characteristics"].notes)
+        assert ("or with a competing event" in notes) == (kind == "competing")
+
+
 def tables_of(kind: str) -> set[str]:
     """The veterans' file, of event times, has no empty cell."""
     return TABLES - {"missing"} if kind == "event_times" else set(TABLES)
@@ -100,6 +107,20 @@ def test_roc_and_precision_recall_have_a_band_at_every_horizon(kind: str) -> Non
         assert all(marks(panel, Band) and marks(panel, Line) for panel in drawn)
 
 
+@EVERY_KIND
+def test_the_texts_of_roc_and_precision_recall_are_of_their_own_curve(kind: str) -> None:
+    drawn = blocks(report_of(kind)[1], Figure)
+    assert "Area under the ROC curve" in drawn["roc"].alt
+    assert "Area under the ROC curve" not in drawn["precision-recall"].alt
+
+
+def test_subgroups_too_small_to_be_measured_are_those_of_few_groups_too() -> None:
+    run, description = complete_run("binary")
+    grouped = changed(run, "ensemble", run={**run.origin, "n_groups": 12})
+    for each, few in ((run, "fewer than 10 patients with"), (grouped, "fewer than 10 patients or 2 groups with")):
+        assert few in blocks(build_report(each, description), Table)["subgroups"].notes[0]
+
+
 @pytest.mark.parametrize("kind", ["binary", "event_times", "competing"])
 def test_calibration_has_a_band_at_every_horizon_and_for_every_cause(kind: str) -> None:
     run, report = report_of(kind)
@@ -107,6 +128,27 @@ def test_calibration_has_a_band_at_every_horizon_and_for_every_cause(kind: str) 
     assert len(drawn) == max(1, len(run.horizons)) * (1 + len(run.competing))
     assert all(marks(panel, Band) for panel in drawn)
     assert len({panel.title for panel in drawn}) == len(drawn)
+    named = changed(run, "cohort", outcome={**run.outcome, "time": "Days", "event": "Cause"})
+    titles = [panel.title for panel in panels(build_report(named), "calibration-curve")]
+    assert not any("days" in title for title in titles)
+
+
+@EVERY_KIND
+def test_expected_over_observed_has_the_same_interval_in_the_text_on_calibration_as_in_its_table(kind: str) -> None:
+    run, report = report_of(kind)
+    text = next(b.text for b in section(report, "calibration").blocks if isinstance(b, Paragraph))
+    name = f"measures-{run.horizons[-1]:g}" if run.horizons else "measures"
+    (cell,) = (row[1] for row in blocks(report, Table)[name].rows if row[0].startswith("Expected / observed"))
+    assert f"expected over observed events {cell} (ideal: 1)" in text
+    assert " to " in cell
+
+
+@pytest.mark.parametrize(("p", "shown"), [(3e-9, "p < 0.001;"), (0.0234, "p = 0.023;")])
+def test_d_calibration_has_no_power_of_ten(p: float, shown: str) -> None:
+    run, _ = report_of("event_times")
+    tested = changed(run, "ensemble", d_calibration={**run.ensemble["d_calibration"], "p_value": p})
+    text = next(b.text for b in section(build_report(tested), "calibration").blocks if isinstance(b, Paragraph))
+    assert f"D-calibration: {shown}" in text
 
 
 def test_incidence_has_a_curve_with_its_band_and_the_numbers_at_risk_of_every_stratum() -> None:

@@ -40,6 +40,27 @@ def test_ticks_of_shares_are_written_alike(lower: float, upper: float, labels: l
     assert [label for _, label in tick_labels(Axis("", lower, upper, percent=True))] == labels
 
 
+def test_bars_that_hang_down_count_without_a_sign() -> None:
+    assert [label for _, label in tick_labels(Axis("", -50, 50, absolute=True))] == ["40", "20", "0", "20", "40"]
+
+
+@pytest.mark.parametrize("across", [1, 2])
+def test_long_titles_are_wrapped_within_their_axes(across: int) -> None:
+    title = "“cause_of_death” with value “cardiovascular”, within 1,825 (unit of “follow_up_days”)"
+    axis = Axis("N-terminal pro-B-type natriuretic peptide at admission (pg/ml)", 0, 1)
+    panel, plain = Panel(axis, Axis("y", 0, 1), (), title), Panel(Axis("x", 0, 1), Axis("y", 0, 1), (), "Short")
+    scene = draw(Chart((panel, plain, panel, panel), across))
+    lines = [s for s in scene.shapes if isinstance(s, Text) and s.text in f"{title} {axis.title}" and len(s.text) > 9]
+    assert len(lines) >= 6
+    for line in lines:
+        left = line.place[0] - (0.26 * line.size * len(line.text) if line.anchor == "middle" else 0)
+        assert left >= 0
+        assert left + 0.52 * line.size * len(line.text) <= scene.width
+        assert 0 < line.place[1] - line.size < line.place[1] < scene.height
+    clear = {(line.place[0], line.place[1]) for line in lines}
+    assert len(clear) == len(lines)
+
+
 def test_a_curve_lies_where_the_axes_say() -> None:
     axis = Axis("x", 0, 10)
     scene = draw(Chart((Panel(axis, Axis("y", 0, 1), (Line((0, 10), (0, 1)),)),)))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from autoprog.report.building import build_report
+from autoprog.report.chart import Points
 from autoprog.report.document import Figure, Section, Table
 from autoprog.report.drawing import draw
 from autoprog.report.html import write_html
@@ -87,6 +88,16 @@ def test_figures_and_table_are_those_of_the_explanation(kind: str) -> None:
         assert "<svg" in write_svg(draw(figure.data), figure.title, figure.alt)
     text = write_html(build_report(replace(run, explanation=explanation(run))))
     assert "What the model looks at" in text
+
+
+def test_levels_stand_below_each_other_each_at_its_change() -> None:
+    run = stored_run("binary")
+    drawn = blocks(explanation_section(replace(run, explanation=explanation(run))), Figure)["effects"].data
+    (levels,) = (panel for panel in drawn.panels if panel.y.categories)
+    (points,) = (mark for mark in levels.marks if isinstance(mark, Points))
+    at = {levels.y.categories[int(y)]: x for x, y in zip(points.x, points.y, strict=True)}
+    assert at == {"low": -2.0, "high": 4.0}
+    assert levels.y.categories[-1] == "low"
 
 
 def test_without_an_explanation_the_report_says_how_to_get_one() -> None:

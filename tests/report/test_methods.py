@@ -74,7 +74,8 @@ def test_groups_are_the_unit_where_the_cohort_has_some(kind: str, n_groups: int 
     assert (f"The {run.words.rows} of a {unit} stayed in one fold." in text) == (kind == "visits" or unit == "group")
     assert f"by the influence of each {unit} on the measure" in text
     assert (f"; {unit}s and not rows were the unit." in text) == (kind == "visits" or unit == "group")
-    assert f"bootstrap resamples of the {unit}s the weights were chosen anew and scored on the {unit}s left out" in text
+    anew = f"bootstrap resamples of the {unit}s the weights were chosen anew and scored on the {unit}s left out"
+    assert (anew if grouped.has_choice else f"bootstrap resamples of the {unit}s") in text
     answers = {q.number: q.reason for q in fill_probast(grouped) if q.part == "internal validation"}
     assert ("of a group stayed in one fold." in answers["4.5"]) == (unit == "group")
 
@@ -135,6 +136,14 @@ def test_every_rule_of_the_ensemble_has_its_words(rule: str, words: str) -> None
     assert words in text_of(changed(stored_run("binary"), "ensemble", rule=rule))
 
 
+def test_ends_of_pipelines_are_one_list() -> None:
+    run = stored_run("binary")
+    account = dict.fromkeys(run.search["account"], 0) | {"timeout": 8}
+    assert "13 were scored on all folds and 8 exceeded the time limit." in text_of(
+        changed(run, "search", account=account)
+    )
+
+
 def test_continued_and_stopped_searches_say_so() -> None:
     run = stored_run("binary")
     plain = text_of(run)
@@ -158,6 +167,22 @@ def test_coding_is_told_of_the_kinds_that_occur() -> None:
     assert "Ordered levels" in text_of(run)
     assert "Unordered levels became one indicator each" in text_of(run)
     assert "levels" not in text_of(numeric)
+
+
+def test_a_single_pipeline_was_not_chosen() -> None:
+    run = stored_run("visits")
+    alone = text_of(run)
+    assert "Only one pipeline was scored, so that no choice needed a correction" in alone
+    assert "weights" not in alone
+    counts = {**run.search["progress"]["evaluations"], "succeeded": 2}
+    several = changed(run, "search", progress={**run.search["progress"], "evaluations": counts})
+    assert "no choice needed" not in text_of(several)
+    for part, number in (("development", "4.5"), ("internal validation", "4.5"), ("internal validation", "4.6")):
+        reasons = (
+            next(q.reason for q in fill_probast(each) if (q.part, q.number) == (part, number))
+            for each in (run, several)
+        )
+        assert ["chosen by" in text or "were chosen" in text or "anew" in text for text in reasons] == [False, True]
 
 
 def test_trees_alone_need_no_scaling() -> None:
@@ -223,6 +248,6 @@ def test_labelled_visits_have_words_of_their_own() -> None:
     cohort = {**run.cohort, "outcome": label, "follow_up": None, "event_rate": 0.2}
     binary = stored_run("binary").ensemble
     text = text_of(replace(run, cohort=cohort, ensemble={**binary, "members": run.members}))
-    assert "within 365 (in the unit of “day”) after the visit" in text
+    assert "within 365 (unit of “day”) after the visit" in text
     assert "follow-up" not in text
     assert f"{round(0.2 * run.n_rows):,} of {run.n_rows:,} visits" in text

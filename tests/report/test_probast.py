@@ -52,7 +52,10 @@ def test_sample_size_decides_its_answer() -> None:
 
 
 def test_one_pipeline_is_no_average() -> None:
-    alone = answer(stored_run("visits"), "development", "4.5").reason
+    run = stored_run("visits")
+    counts = {**run.search["progress"]["evaluations"], "succeeded": 2}
+    run = changed(run, "search", progress={**run.search["progress"], "evaluations": counts})
+    alone = answer(run, "development", "4.5").reason
     assert alone.endswith("The pipeline of the model was chosen by out-of-fold risks alone.")
     assert "average" not in alone
     several = answer(stored_run("binary"), "development", "4.5").reason
@@ -68,12 +71,29 @@ def test_column_that_gives_the_outcome_away_is_suspected() -> None:
     found = answer(warned, "development", "2.4")
     assert found.answer is Answer.PROBABLY_NO
     assert "los" in found.reason
+    times = changed(run, "cohort", warnings=["column los alone gives the follow-up time away (rank correlation 0.995)"])
+    assert answer(times, "development", "2.4").answer is Answer.PROBABLY_NO
+
+
+def test_nothing_was_imputed_where_all_learners_take_missing_values() -> None:
+    run = stored_run("binary")
+    assert run.with_missing
+    bare = [m for m in run.members if m["configuration"]["imputation"]["algorithm"] == "none"]
+    for members, imputed in ((run.members, True), (bare, False)):
+        each = changed(run, "ensemble", members=members)
+        found = answer(each, "development", "4.3")
+        assert found.answer is Answer.PROBABLY_YES
+        assert ("single, not multiple" in found.reason) == imputed
+        assert ("were imputed" in answer(each, "internal validation", "4.3").reason) == imputed
 
 
 def test_many_rows_left_out_are_suspected() -> None:
     run = stored_run("binary")
     assert answer(run, "development", "4.3").answer is Answer.PROBABLY_YES
     assert answer(changed(run, "cohort", n_dropped=30, n_rows=333), "development", "4.3").answer is Answer.PROBABLY_NO
+    times = changed(stored_run("event_times"), "cohort", n_dropped=50, n_rows=550)
+    reason = answer(times, "development", "4.3").reason
+    assert reason.endswith("Rows without a usable outcome were 9.1 % of the file; leaving them out may be selective.")
     features = [{**feature, "missing_fraction": 0.0} for feature in run.features]
     assert answer(changed(run, "cohort", features=features), "development", "4.3").answer is Answer.YES
 

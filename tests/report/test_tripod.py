@@ -10,6 +10,7 @@ import pytest
 from autoprog.report.tripod import OFFICIAL_ELEMENTS, Status, TripodChecklist, fill_tripod
 from autoprog.report.tripod_answers import RULES
 from autoprog.report.tripod_items import ITEMS, STORED
+from tests.report.complete import complete_run
 from tests.report.runs import KINDS, SECTIONS, changed, stored_run, unknown_figures, updated_run
 
 NUMBERS = [
@@ -199,6 +200,43 @@ def test_results_in_other_patients_stand_with_their_kind_of_measure(kind: str) -
     assert "et benefit" not in texts["23a.1"]
 
 
+def test_plots_are_those_of_the_report() -> None:
+    run, _ = complete_run("event_times")
+    plots = answers(fill_tripod(run, SECTIONS))["12e.5"]
+    for plot in ("ROC and precision-recall curves", "calibration curves", "decision curves", "instability plots"):
+        assert plot in plots
+    assert answers(fill_tripod(stored_run("event_times"), SECTIONS))["12e.5"].endswith("as decision curves.")
+
+
+def test_limitations_deny_no_correction_that_was_made_and_claim_none_that_was_not() -> None:
+    run = stored_run("binary")
+    overfitting = answers(fill_tripod(run, SECTIONS))["26.3"]
+    assert "A correction covers the choice of weights, not the search for pipelines" in overfitting
+    uncorrected = changed(run, "ensemble", score={**run.ensemble["score"], "resamples": None})
+    assert "covers neither the weights nor the search" in answers(fill_tripod(uncorrected, SECTIONS))["26.3"]
+    few = changed(run, "cohort", warnings=["the cohort has only 30 patients: a model of so few should not be used"])
+    assert answers(fill_tripod(few, SECTIONS))["26.2"].endswith(
+        " The cohort has only 30 patients: a model of so few should not be used."
+    )
+
+
+def test_predictors_of_a_validation_have_their_labels() -> None:
+    run = stored_run("binary", validated=True)
+    features = [{**f, "label": "Major vessels"} if f["name"] == "ca" else f for f in run.features]
+    run = changed(run, "cohort", features=features)
+    assert run.validation is not None
+    shifts = [{**f, "outside": 0.25 if f["feature"] == "ca" else 0.0} for f in run.validation["features"]]
+    texts = answers(fill_tripod(changed(run, "validation", features=shifts), SECTIONS))
+    assert "Major vessels (25.0 % outside the training range)" in texts["16.4"]
+
+
+def test_without_subgroups_the_author_is_told_why_there_are_none() -> None:
+    checklist = fill_tripod(changed(stored_run("binary"), "ensemble", subgroups=[]), SECTIONS)
+    (found,) = (e for item in checklist.items for e in item.elements if e.element.number == "23a.7")
+    assert found.status is Status.AUTHOR
+    assert found.text.startswith("No subgroup was large enough, or none was named")
+
+
 def test_selection_during_modelling_has_its_own_answer() -> None:
     run = stored_run("event_times")
     text = answers(fill_tripod(run, SECTIONS))["12c.7"]
@@ -228,5 +266,5 @@ def test_class_weights_are_told() -> None:
     step = {"algorithm": "linear_svm", "parameters": {"C": 0.1, "class_weight": "balanced"}}
     members[0]["configuration"] = {**members[0]["configuration"], "prediction": step}
     texts = answers(fill_tripod(changed(run, "ensemble", members=members), SECTIONS))
-    assert "a linear support vector machine gave both classes the same weight" in texts["13.1"]
+    assert texts["13.1"].endswith("that gave both classes the same weight: linear support vector machine.")
     assert {"13.2", "13.3"} <= set(texts)

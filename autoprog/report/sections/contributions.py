@@ -10,7 +10,7 @@ from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.explanation import MAX_HORIZONS, NOT_ASKED_FOR
 from autoprog.report.sections.performance import figures
 from autoprog.report.verdict import reasons_for_doubt
-from autoprog.report.wording import horizon_text, input_name, rows_name
+from autoprog.report.wording import input_name, rows_name, within
 
 _DRAWN = 10
 _TITLE = "How the model comes to a risk"
@@ -59,8 +59,7 @@ def _horizons(run: ReportedRun) -> tuple[float | None, ...]:
 
 
 def _within(run: ReportedRun, k: int) -> str:
-    horizon = _horizons(run)[k]
-    return "" if horizon is None else f" within {horizon_text(run, horizon)}"
+    return within(run, _horizons(run)[k])
 
 
 def _how(run: ReportedRun) -> str:

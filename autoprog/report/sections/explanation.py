@@ -8,9 +8,11 @@ from autoprog.performance import metric_direction
 from autoprog.report.chart import Axis, Band, Line, Mark, Panel, Points
 from autoprog.report.digits import bounded
 from autoprog.report.document import Block, Column, Paragraph, Section, Table
+from autoprog.report.phrases import upper_first
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.performance import figures
-from autoprog.report.wording import at_horizon, horizon_text, input_name, rows_name
+from autoprog.report.sentences import METRIC_NAMES
+from autoprog.report.wording import at_horizon, input_name, rows_name, within
 from autoprog.ticks import round_ticks
 
 MAX_HORIZONS = 4
@@ -77,7 +79,7 @@ def _importance_panel(run: ReportedRun, found: Document, k: int, horizon: float 
 def _table(run: ReportedRun, found: Document, shown: Sequence[tuple[int, float | None]]) -> Table:
     columns = [Column("Input")]
     for _, horizon in shown:
-        where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
+        where = within(run, horizon)
         columns += [Column(f"Loss of the AUC{where}", "number"), Column(f"Rise of the Brier score{where}", "number")]
     rows = []
     for each in found["importance"][:_LISTED]:
@@ -95,7 +97,7 @@ def _effects(run: ReportedRun, found: Document, horizon: float | None) -> Iterat
     panels = [_effect_panel(run, each) for each in found["effects"][:_EFFECTS]]
     if not panels:
         return
-    last = "" if horizon is None else f" within {horizon_text(run, horizon)}"
+    last = within(run, horizon)
     caption = (
         f"Change of the risk{last} beside its mean, in percentage points: accumulated local effects of numbers, mean "
         "risks by level of others, out of fold."
@@ -107,16 +109,17 @@ def _effect_panel(run: ReportedRun, effect: Document) -> Panel:
     change = tuple(100 * each[-1] for each in effect["change"])
     low, high = min([0.0, *change]), max([0.0, *change])
     margin = 0.1 * ((high - low) or 1.0)
-    y = Axis("Percentage points", low - margin, high + margin)
+    points = Axis("Percentage points", low - margin, high + margin)
     name = input_name(run, effect["feature"])
-    if effect["kind"] == "levels":
+    if effect["kind"] == "levels":  # from the top down, as names of levels have no room side by side
         n = len(change)
-        x = tuple(float(i) for i in range(n))
-        marks: tuple[Mark, ...] = (Line((-0.5, n - 0.5), (0.0, 0.0), "reference"), Points(x, change))
-        return Panel(Axis(name, -0.5, n - 0.5, categories=tuple(map(str, effect["at"]))), y, marks, name, 0.7)
+        places = tuple(float(n - 1 - i) for i in range(n))
+        marks: tuple[Mark, ...] = (Line((0.0, 0.0), (-0.5, n - 0.5), "reference"), Points(change, places))
+        levels = Axis("", -0.5, n - 0.5, categories=tuple(map(str, reversed(effect["at"]))))
+        return Panel(points, levels, marks, name)
     at = tuple(float(value) for value in effect["at"])
     marks = (Line((at[0], at[-1]), (0.0, 0.0), "reference"), Line(at, change))
-    return Panel(Axis(name, at[0], at[-1]), y, marks, name, 0.7)
+    return Panel(Axis(name, at[0], at[-1]), points, marks, name, 0.7)
 
 
 def _learning_curve(run: ReportedRun, found: Document) -> Iterator[Block]:
@@ -134,14 +137,14 @@ def _learning_curve(run: ReportedRun, found: Document) -> Iterator[Block]:
         Points(n, parts["estimate"]),
     )
     name = found["learning_curve"]["metric"]
-    metric, improves = name.replace("_", " "), "rises" if metric_direction(name).greater_is_better else "falls"
+    metric, improves = METRIC_NAMES.get(name, name), "rises" if metric_direction(name).greater_is_better else "falls"
     caption = (
-        f"The search's metric ({metric}) of the ensemble fitted to fewer {rows_name(run)}, out of fold, with 95 % "
+        f"The search's metric, {metric}, of the ensemble fitted to fewer {rows_name(run)}, out of fold, with 95 % "
         f"intervals. A curve that still {improves} at its end says that more would give a better model."
     )
     panel = Panel(
         Axis(f"{rows_name(run).capitalize()} fitted to", 0.0, n[-1]),
-        Axis(metric, ticks[0] - step, ticks[-1] + step),
+        Axis(upper_first(metric), ticks[0] - step, ticks[-1] + step),
         marks,
         height=0.7,
     )

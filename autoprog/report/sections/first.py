@@ -8,7 +8,7 @@ from autoprog.report.digits import bounded
 from autoprog.report.document import Block, ItemList, Notice, Paragraph, Section
 from autoprog.report.phrases import percent, plural
 from autoprog.report.run import Document, ReportedRun
-from autoprog.report.wording import horizon_text, outcome_within, rows_name
+from autoprog.report.wording import outcome_within, rows_name, within
 
 
 def first_section(run: ReportedRun) -> Section:
@@ -51,7 +51,7 @@ def _area(found: Document, run: ReportedRun, where: str) -> str:
     p, name = part.get("performance"), run.kind.area
     if not p:
         return ""
-    until = "" if last is None else f" within {horizon_text(run, last)}"
     area = {"estimate": p[name], **((p.get("intervals") or {}).get(name) or {})}
     skill = {"estimate": p["brier_skill"], **((p.get("intervals") or {}).get("brier_skill") or {})}
-    return f"{where} the area under the ROC curve{until} is {bounded(area)} and the Brier skill {bounded(skill)}."
+    curve = f"the area under the ROC curve{within(run, last)}"
+    return f"{where} {curve} is {bounded(area)} and the Brier skill {bounded(skill)}."

@@ -6,7 +6,7 @@ from autoprog.cohort import MIN_COUNTED, CohortDescription, FeatureSummary, Grou
 from autoprog.report.chart import Flow, FlowStep
 from autoprog.report.digits import EMPTY, count_share, decimal, percentage, significant
 from autoprog.report.document import Column, Figure, Paragraph, Section, Table
-from autoprog.report.phrases import listed, plural, quoted
+from autoprog.report.phrases import listed, plural, were
 from autoprog.report.run import ReportedRun
 from autoprog.report.wording import cause_name, feature_name, outcome_name
 
@@ -15,28 +15,30 @@ _NO_FILE = "Left out: the patients' values are not at hand where this report was
 
 def flow_section(run: ReportedRun) -> Section:
     """Who was read, left out and analysed."""
-    row = run.words.row
-    read = plural(int(run.cohort["n_rows"]), row)
-    left_out = f"{plural(run.n_dropped, row)} left out: no usable outcome" if run.n_dropped else None
-    analysed = f"{run.rows_text} analysed"
-    events = f"{plural(run.n_with_outcome, run.kind.carriers(run))} with the outcome"
-    steps = [FlowStep(f"{read} in the file", left_out), FlowStep(analysed), FlowStep(_ends(run, events))]
+    read, left_out = (plural(n, run.words.of_file) for n in (int(run.cohort["n_rows"]), run.n_dropped))
+    carriers = plural(run.n_with_outcome, run.kind.carriers(run))
+    steps = (
+        FlowStep(f"{read} in the file", f"{left_out} left out: no usable outcome" if run.n_dropped else None),
+        FlowStep(f"{run.rows_text} analysed"),
+        FlowStep(_ends(run, f"{carriers} with the outcome")),
+    )
     caption = (
         "Rows of the file, those left out and those analysed. "
         "Who was not entered in the file, and why, is for the author to add."
     )
     words = [
         f"The file had {read}.",
-        f"{left_out}." if left_out else "None was left out.",
-        f"{run.rows_text} {'was' if run.rows_text.startswith('1 ') else 'were'} analysed; {events}.",
+        f"{left_out} without a usable outcome {were(run.n_dropped)} left out."
+        if run.n_dropped
+        else "None was left out.",
+        f"{run.rows_text} were analysed; {carriers} had the outcome.",
     ]
-    blocks = [Figure("flow", "Participant flow", caption, " ".join(words), Flow(tuple(steps)))]
+    blocks = [Figure("flow", "Participant flow", caption, " ".join(words), Flow(steps))]
     follow_up = run.cohort.get("follow_up")
     text = " ".join(words)
     if follow_up is not None:
-        unit = run.outcome.get("time_unit") or "(unit of the file)"
         median = follow_up["median"]
-        length = "is not reached" if median is None else f"is {significant(median)} {unit}"
+        length = "is not reached" if median is None else f"is {run.with_unit(significant(median))}"
         text += f" Median follow-up (reverse Kaplan-Meier) {length}."
     return Section("flow", "Participants", (Paragraph(text), *blocks))
 
@@ -45,7 +47,7 @@ def _ends(run: ReportedRun, events: str) -> str:
     follow_up = run.cohort.get("follow_up")
     if follow_up is None:
         return events
-    others = [f"{n:,} with {cause_name(run, cause)}" for cause, n in list(follow_up["events"].items())[1:]]
+    others = [f"{follow_up['events'].get(cause, 0):,} with {cause_name(run, cause)}" for cause in run.competing]
     return listed([events, *others, f"{follow_up['n_censored']:,} without an event"])
 
 
@@ -124,7 +126,7 @@ def missing_section(run: ReportedRun, description: CohortDescription | None) -> 
         return Section(name, title, left_out=_NO_FILE)
     found = [summary for summary in description.features if summary.everyone.n_missing]
     if not found:
-        return Section(name, title, (Paragraph("No value of any characteristic is missing."),))
+        return Section(name, title, (Paragraph(f"No value of any characteristic is missing{run.words.described}."),))
     n, n1 = description.n, description.n_with_outcome
     documents = {f["name"]: f for f in run.features}
     rows = [
@@ -144,17 +146,12 @@ def missing_section(run: ReportedRun, description: CohortDescription | None) -> 
         Column("Without", "number"),
         Column("Standardised difference", "number"),
     )
-    complete = len(description.features) - len(found)
-    note = (
-        f"Patients without a value. {plural(complete, 'characteristic')} without missing values not listed."
-        if complete
-        else ""
-    )
     largest = max(found, key=lambda s: s.everyone.n_missing)
     text = (
-        f"{plural(len(found), 'characteristic')} of {len(description.features)} "
-        f"{'has' if len(found) == 1 else 'have'} missing values; most are missing of "
-        f"{quoted(largest.feature.label or largest.feature.name)} ({percentage(largest.everyone.n_missing / n)})."
+        f"{len(found)} of {plural(len(description.features), 'characteristic')} "
+        f"{'has' if len(found) == 1 else 'have'} missing values{run.words.described}, at most in "
+        f"{percentage(largest.everyone.n_missing / n)} ({largest.feature.label or largest.feature.name})."
     )
-    table = Table(name, "Missing values by outcome", columns, tuple(rows), (note,) if note else ())
+    note = f"Patients without a value{run.words.described}."
+    table = Table(name, "Missing values by outcome", columns, tuple(rows), (note,))
     return Section(name, title, (Paragraph(text), table))

@@ -10,9 +10,9 @@ from autoprog.report import sentences as say
 from autoprog.report.chart import Axis, Band, Bars, Chart, Line, Panel, Points, values
 from autoprog.report.digits import EMPTY, bounded, measured, percentage
 from autoprog.report.document import Block, Column, Figure, Paragraph, Section, Table
-from autoprog.report.phrases import DIFFERENCE_DECIMALS, SAME_MODEL
+from autoprog.report.phrases import DIFFERENCE_DECIMALS, SAME_MODEL, number, upper_first
 from autoprog.report.run import Document, ReportedRun
-from autoprog.report.wording import at_horizon, cause_name, horizon_text, pipeline_name, rows_name
+from autoprog.report.wording import at_horizon, cause_name, pipeline_name, rows_name, within
 from autoprog.ticks import round_ticks
 
 _PANELS = 4  # of a figure; more horizons and causes make more figures
@@ -53,9 +53,11 @@ def _whose(run: ReportedRun, *, external: bool) -> str:
         others = "All figures of this section are of patients from whom the model has not learnt."
         return say.apparent_performance(run) or others
     score = run.ensemble["score"]
-    metric = str(run.settings["metric"])
-    named = str(score["method"]).replace(metric, MEASURES[metric].title) if metric in MEASURES else score["method"]
-    method = f" The score by which the search chose, {bounded(score)}: {named}."
+    _, _, corrected = str(score["method"]).partition(" of out-of-fold risks")
+    metric = upper_first(say.metric_name(run))
+    method = f" {metric}, by which the search chose, is {bounded(score)}{corrected}."
+    if not run.has_choice:
+        method = f" {metric} of the only pipeline that was scored is {bounded(score)}."
     return (
         f"All figures are of out-of-fold risks: each of the {rows_name(run)} was given a risk by "
         "pipelines that had not "
@@ -71,7 +73,7 @@ def _binary_table(run: ReportedRun, found: Document, *, external: bool) -> Table
     columns.append(Column("Better"))
     rows = []
     for measure in MEASURES.values():
-        cells = [measure.title[0].upper() + measure.title[1:], measured(found["performance"], measure.name)]
+        cells = [upper_first(measure.title), measured(found["performance"], measure.name)]
         if baseline:
             cells.append(measured(baseline, measure.name))
         rows.append((*cells, _BETTER[measure.direction]))
@@ -103,7 +105,7 @@ def _horizon_table(run: ReportedRun, each: Document, *, external: bool) -> Table
     groups += [(cause_name(run, c["cause"]), c["performance"]) for c in each.get("causes") or ()]
     columns = (Column("Measure"), *(Column(title, "number") for title, _ in groups))
     rows = [
-        (title[0].upper() + title[1:], *(EMPTY if p is None else measured(p, name) for _, p in groups))
+        (upper_first(title), *(EMPTY if p is None else measured(p, name) for _, p in groups))
         for name, title in _OF_HORIZONS
     ]
     observed = tuple(EMPTY if p is None else bounded(p["observed"], percent=True) for _, p in groups)
@@ -118,7 +120,7 @@ def _horizon_table(run: ReportedRun, each: Document, *, external: bool) -> Table
     ]
     return Table(
         _name(f"measures-{horizon:g}", external=external),
-        _title(run, f"Performance within {horizon_text(run, horizon)}", external=external),
+        _title(run, f"Performance{within(run, horizon)}", external=external),
         columns,
         (("Observed incidence (%)", *observed), *rows),
         tuple(notes),
@@ -160,14 +162,10 @@ def _operating(found: Document) -> list[tuple[float | None, Document]]:
 
 def _operating_figures(run: ReportedRun, found: Document, *, external: bool) -> Iterator[Block]:
     stored = _operating(found)
-    for name, title, caption, draw in (
-        ("roc", "Receiver operating characteristic", "The diagonal is that of a coin toss.", _roc_panel),
-        (
-            "precision-recall",
-            "Precision and recall",
-            "The dashed line is the share that has the outcome.",
-            _precision_panel,
-        ),
+    share = "The dashed line is the share that has the outcome."
+    for name, title, caption, alt, draw in (
+        ("roc", "Receiver operating characteristic", "The diagonal is that of a coin toss.", _areas(found), _roc_panel),
+        ("precision-recall", "Precision and recall", share, _precision(found), _precision_panel),
     ):
         panels = [draw(run, horizon, operating, found) for horizon, operating in stored]
         band = "Band: pointwise 95 % interval of a bootstrap."
@@ -176,18 +174,21 @@ def _operating_figures(run: ReportedRun, found: Document, *, external: bool) -> 
             _title(run, title, external=external),
             f"{caption} {band}",
             panels,
-            _describe_curves(found),
+            alt,
         )
 
 
-def _describe_curves(found: Document) -> str:
+def _areas(found: Document) -> str:
     if found.get("performance"):
-        p = found["performance"]
-        return f"Area under the ROC curve {measured(p, 'auc_roc')}, average precision {measured(p, 'auc_prc')}."
-    areas = "; ".join(
-        f"{each['horizon']:g}: {measured(each['performance'], 'auc')}" for each in found.get("horizons") or ()
-    )
-    return f"Area under the ROC curve by horizon: {areas}."
+        return f"Area under the ROC curve {measured(found['performance'], 'auc_roc')}."
+    areas = (f"{number(h)}: {measured(part['performance'], 'auc')}" for h, part in list_parts(found) if h is not None)
+    return f"Area under the ROC curve by horizon: {'; '.join(areas)}."
+
+
+def _precision(found: Document) -> str:
+    if found.get("performance"):
+        return f"Average precision {measured(found['performance'], 'auc_prc')}."
+    return "Positive predictive value by sensitivity, a panel for each horizon."
 
 
 def _roc_panel(run: ReportedRun, horizon: float | None, operating: Document, _: Document) -> Panel:
@@ -252,15 +253,17 @@ def calibration_section(run: ReportedRun, found: Document, *, external: bool = F
 
 def _calibration_text(run: ReportedRun, found: Document) -> str:
     calibration = found["calibration"]
-    ratio = {"estimate": calibration["expected_observed"], **(calibration.get("expected_observed_interval") or {})}
+    ratio = measured(list_parts(found)[-1][1]["performance"], "expected_observed")
     text = (
         f"Calibration slope{run.kind.last} {bounded(calibration['slope'])} (ideal: 1), intercept "
-        f"{bounded(calibration['intercept'])} (ideal: 0), expected over observed events {bounded(ratio)} (ideal: 1)."
+        f"{bounded(calibration['intercept'])} (ideal: 0), expected over observed events {ratio} (ideal: 1)."
     )
     if found.get("d_calibration"):
+        p = float(found["d_calibration"]["p_value"])
+        value = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
         text += (
-            f" D-calibration: p = {found['d_calibration']['p_value']:.2g}; a small value speaks against the predicted "
-            "distribution of times (Haider et al. 2020)."
+            f" D-calibration: {value}; a small value speaks against the predicted distribution of times; a large one "
+            "proves nothing, as censored patients raise it (Haider et al. 2020)."
         )
     return text
 
@@ -275,7 +278,9 @@ def _calibration_panels(run: ReportedRun, found: Document) -> Iterator[Panel]:
         for cause in each.get("causes") or ():
             if cause.get("calibration_curve"):
                 yield _calibration_panel(
-                    cause["calibration_curve"], None, f"{cause_name(run, cause['cause'])}, {where.lower()}"
+                    cause["calibration_curve"],
+                    None,
+                    f"{cause_name(run, cause['cause'])},{within(run, each['horizon'])}",
                 )
 
 
@@ -317,7 +322,7 @@ def _distribution(run: ReportedRun, found: Document, *, external: bool) -> Itera
         panels.append(
             Panel(
                 Axis("Predicted risk", 0, 1, percent=True),
-                Axis(rows_name(run).capitalize(), -ends[1], ends[0]),
+                Axis(rows_name(run).capitalize(), -ends[1], ends[0], absolute=True),
                 marks,
                 "",
                 0.5,

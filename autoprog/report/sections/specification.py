@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autoprog.report import sentences as say
 from autoprog.report.digits import EMPTY, decimal, percentage, significant
 from autoprog.report.document import Block, Column, ItemList, Paragraph, Section, Table
-from autoprog.report.phrases import algorithm_name, upper_first
+from autoprog.report.phrases import algorithm_name, number, upper_first
 from autoprog.report.references import author_and_year
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.wording import feature_name, pipeline_name
@@ -60,13 +61,13 @@ def _members(run: ReportedRun) -> Table:
         Column("Member", "number"),
         Column("Pipeline"),
         Column("Weight", "number"),
-        Column(str(run.settings["metric"]), "number"),
+        Column(upper_first(say.metric_name(run)), "number"),
     )
     rows = tuple(
         (str(k), pipeline_name(m["configuration"]), decimal(m["weight"], 4), decimal(m["score"], 4))
         for k, m in enumerate(run.members, 1)
     )
-    note = f"Score: mean over the folds, {run.settings['metric']}, before the correction for the choice."
+    note = "The score is the mean over the folds, before the correction for the choice."
     return Table("members", "Members of the ensemble", columns, rows, (note,))
 
 
@@ -165,7 +166,6 @@ def _steps(run: ReportedRun) -> tuple[str, ...]:
 
 def leaderboard_section(run: ReportedRun) -> Section:
     """The best evaluations of the search."""
-    metric = str(run.settings["metric"])
     scored = [e for e in run.evaluations if e["score"] is not None][:_SHOWN]
     rows = tuple(
         (
@@ -180,7 +180,7 @@ def leaderboard_section(run: ReportedRun) -> Section:
     columns = (
         Column("Rank", "number"),
         Column("Pipeline"),
-        Column(metric, "number"),
+        Column(upper_first(say.metric_name(run)), "number"),
         Column("Folds", "number"),
         Column("Seconds", "number"),
     )
@@ -209,7 +209,7 @@ def software_section(run: ReportedRun) -> Section:
         ("Seed", str(settings["seed"])),
         ("Metric", str(settings["metric"])),
         ("Cross-validation", f"{settings['folds']} folds{repeated}"),
-        ("Budget", f"{budget['evaluations']:,} evaluations or {budget['time_s']:g} s"),
+        ("Budget", f"{budget['evaluations']:,} evaluations or {number(budget['time_s'])} s"),
         ("Evaluations", f"{counts['succeeded']:,} with a score, {counts['failed']:,} without"),
         ("Rule of the ensemble", str(run.ensemble.get("rule", settings["ensemble"])).replace("_", " ")),
         ("Finished", str(run.search["finished_at"] or EMPTY)),

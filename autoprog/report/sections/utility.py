@@ -12,10 +12,19 @@ from autoprog.interpreter import Condition, Rule
 from autoprog.report.chart import Axis, Band, Chart, Line, Mark, NumbersAtRisk, Panel, Points, Style, values
 from autoprog.report.digits import EMPTY, bounded, decimal, percentage
 from autoprog.report.document import Block, Column, Figure, ItemList, Notice, Paragraph, Section, Table
+from autoprog.report.phrases import quoted
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.performance import figures, round_end
 from autoprog.report.verdict import keep_known, reasons_for_doubt
-from autoprog.report.wording import at_horizon, horizon_text, outcome_name, outcome_within, rows_name
+from autoprog.report.wording import (
+    at_horizon,
+    band_limits,
+    horizon_text,
+    outcome_name,
+    outcome_within,
+    rows_name,
+    within,
+)
 
 _STYLES: tuple[Style, ...] = ("first", "second", "third", "fourth")
 _MOST_DIGITS = 8  # of a rule's cut that is shown as it is
@@ -106,12 +115,12 @@ def _threshold_table(
         shares = [bounded(row[key], percent=True) for key in ("sensitivity", "specificity", "ppv", "npv")]
         benefit = _net_benefit(curve, row["threshold"])
         rows.append((f"{100 * row['threshold']:g} %", *shares, benefit, bounded(row["alerts"], percent=True)))
-    where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
+    where = within(run, horizon)
     notes = [
         (
-            "A threshold calls positive whose risk reaches it. PPV, NPV: positive and negative predictive "
-            "value. Alerts: "
-            f"positives per hundred {rows_name(run)}. Brackets hold 95 % intervals, for shares Wilson's."
+            f"A {run.words.row} whose risk reaches the threshold is positive. PPV, NPV: positive and negative "
+            f"predictive value. Alerts: positives per hundred {rows_name(run)}. Brackets hold 95 % intervals, for "
+            "shares Wilson's."
         ),
     ]
     if horizon is not None:
@@ -160,16 +169,15 @@ def strata_section(run: ReportedRun) -> Section:
     for band in shown:
         where = [horizon_text(run, band[key]) for key in run.kind.band_keys]
         n = f"{band['n']:,} ({percentage(band['n'] / total)})" if "n" in band else percentage(band["fraction"])
-        limits = f"{100 * band['lower']:.3g} to {100 * band['upper']:.3g}"
         mean = decimal(None if band.get("risk") is None else 100 * band["risk"], 1)
-        rows.append((*where, band["name"], limits, n, mean, bounded(band.get("observed"), percent=True)))
+        rows.append((*where, band["name"], band_limits(band), n, mean, bounded(band.get("observed"), percent=True)))
     notes = [
         (
             "Strata are formed by out-of-fold risks. Observed: share with the outcome, for event times the "
-            "Aalen-Johansen estimate by the horizon, with 95 % interval."
-        )
+            "Aalen-Johansen estimate by the horizon."
+        ),
+        *(run.kind.strata(run) or ("Brackets hold 95 % intervals.",)),
     ]
-    notes += run.kind.strata(run.words)
     blocks: list[Block] = [Table(name, f"Risk strata: {outcome_name(run)}", tuple(columns), tuple(rows), tuple(notes))]
     if any(reasons_for_doubt(run.ensemble, band[key]) for band in bands for key in run.kind.band_keys):
         blocks.insert(0, Notice("Strata of the horizons at which the model knows nothing are withheld.", "info"))
@@ -189,13 +197,14 @@ def _incidence_figure(run: ReportedRun, bands: list[Document]) -> Iterator[Block
         marks.append(Band(x, values(curve["lower"]), values(curve["upper"]), style, stepped=True))
         marks.append(Line(x, values(curve["estimate"]), style, f"{band['name']} risk", stepped=True))
     top = max(v for mark in marks if isinstance(mark, Line) for v in mark.y if v is not None)
-    unit = run.outcome.get("time_unit") or f"unit of {run.outcome.get('time')}"
+    unit = run.outcome.get("time_unit") or f"unit of {quoted(str(run.outcome.get('time')))}"
     at_risk = NumbersAtRisk(
         tuple(drawn[0]["curve"]["at_risk_times"]),
         tuple((band["name"], tuple(band["curve"]["at_risk"])) for band in drawn),
     )
     estimate = "Cumulative incidence (Aalen-Johansen)" if run.competing else "Kaplan-Meier estimate of the incidence"
-    caption = f"{estimate} by risk stratum{run.words.pointwise}; below, the {rows_name(run)} at risk."
+    pointwise = "" if run.unsplit else ", with pointwise 95 % intervals"
+    caption = f"{estimate} by risk stratum{pointwise}; below, the {rows_name(run)} at risk."
     panel = Panel(
         Axis(f"Time ({unit})", 0, horizon),
         Axis("Incidence", 0, round_end(top), percent=True),
@@ -245,11 +254,11 @@ def subgroups_section(run: ReportedRun, found: Document, *, external: bool = Fal
         "Brier score",
         "Expected / observed",
     )
+    few = "10 patients or 2 groups" if run.unit == "group" else "10 patients"
     notes = (
         (
-            "Difference of the areas from the first group of the same feature that could be measured, with "
-            "a 95 % interval for "
-            "independent groups. A dash: fewer than 10 with, or without, the outcome."
+            "Difference of the areas from the first group of the same feature that could be measured, with a 95 % "
+            f"interval for independent groups. A dash: fewer than {few} with, or without, the outcome."
         ),
         *run.kind.subgroups,
     )
@@ -280,7 +289,7 @@ def instability_section(run: ReportedRun) -> Section:
     text = []
     panels = []
     for horizon, each in found:
-        where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
+        where = within(run, horizon)
         text.append(
             f"Over {each['n_refits']} refits the risks{where} differ from the model's by "
             f"{decimal(100 * each['mape'], 1)} "
@@ -331,7 +340,7 @@ def rules_section(run: ReportedRun) -> Section:
         units = {f.name: f.unit for f in features}
         conditions = " and ".join(_condition(run, c, units.get(c.feature)) for c in rule.conditions)
         p, rate = rule.stratum_probability, rule.observed_event_rate
-        where = "" if rule.horizon is None else f" within {horizon_text(run, rule.horizon)}"
+        where = within(run, rule.horizon)
         observed = "an unknown share" if rate.estimate is None else percentage(rate.estimate)
         of = run.words.counted(rate.n)
         items.append(
@@ -363,11 +372,10 @@ def _fidelities(run: ReportedRun) -> Iterator[str]:
     for horizon, part in list_parts(run.rules):
         fidelity = part.get("fidelity")
         if fidelity is not None and not reasons_for_doubt(run.ensemble, horizon):
-            where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
+            where = within(run, horizon)
             yield (
                 f"In {percentage(fidelity['agreement'])} of the {run.words.counted(fidelity['n'])} who had no part in "
-                "finding the rules, "
-                f"these alone tell the model's stratum{where} (kappa {decimal(fidelity['kappa'], 2)}; 1 is "
-                "agreement, 0 "
-                f"chance); whom none matches counts as {fidelity['default']}."
+                f"finding them, the rules alone give the model's stratum{where} (kappa "
+                f"{decimal(fidelity['kappa'], 2)}; 1 is agreement, 0 chance). A {run.words.row} that no rule matches "
+                f"counts as {fidelity['default']}."
             )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from autoprog.report.phrases import algorithm_name, figure, in_one, listed, parameters_text, plural
+from autoprog.report.digits import decimal
+from autoprog.report.phrases import algorithm_name, in_one, listed, number, parameters_text, plural, were
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 
@@ -14,13 +15,19 @@ METRIC_NAMES = {
     "brier": "Brier score",
     "log_loss": "logarithmic loss",
     "net_benefit": "mean net benefit over the thresholds",
-    "uno_c": "concordance until the last horizon",
+    "uno_c": "Uno's concordance until the last horizon",
     "wolbers_c": "Wolbers's concordance until the last horizon",
     "c_index": "Harrell's concordance",
     "time_dependent_auc": "mean time-dependent AUC over the horizons",
     "integrated_brier": "integrated Brier score",
 }
 """Metrics of the setting `metric`, as a sentence names them."""
+
+
+def metric_name(run: ReportedRun) -> str:
+    """The metric of the search, as it was measured: with competing events Uno's concordance is Wolbers's."""
+    metric = str(run.settings["metric"])
+    return METRIC_NAMES["wolbers_c" if metric == "uno_c" and run.competing else metric]
 
 
 def encoding(run: ReportedRun) -> str:
@@ -112,7 +119,7 @@ def missing_handling(run: ReportedRun) -> str:
         return "No imputation was needed for development, as the predictors were complete."
     methods = run.member_algorithms("imputation")
     imputed = listed([algorithm_name(name) for name in methods if name != "none"])
-    ways = [f"by imputation with {imputed}"] if imputed else []
+    ways = [f"by {imputed}"] if imputed else []
     if "none" in methods:
         ways.append("by learners that take missing values")
     text = (
@@ -192,7 +199,7 @@ def search_steps(run: ReportedRun) -> str | None:
             "the share of events"
         )
         finals = origin["n_finalists"]
-        text += f"; {plural(finals, 'pipeline')} {_were(finals)} then evaluated on all." if finals else "."
+        text += f"; {plural(finals, 'pipeline')} {were(finals)} then evaluated on all." if finals else "."
     return text.strip()
 
 
@@ -212,18 +219,13 @@ def search_budget(run: ReportedRun) -> str:
     """Budget of the search and what became of it."""
     budget, account, spent = run.settings["budget"], run.search["account"], run.search["progress"]["elapsed_s"]
     succeeded = run.search["progress"]["evaluations"]["succeeded"]
+    ends = [f"{succeeded:,} {were(succeeded)} scored on all folds"]
+    ends += [f"{account[key]:,} {why(account[key])}" for key, why in _REASONS.items() if account[key]]
     text = (
-        f"The budget was {budget['time_s']:g} s and {budget['evaluations']:,} evaluations; the search took "
-        f"{spent:.0f} s. Of {plural(run.begun, 'pipeline')} begun, {succeeded:,} {_were(succeeded)} scored on all "
-        "folds"
+        f"The budget was {number(budget['time_s'])} s and {budget['evaluations']:,} evaluations; the search took "
+        f"{spent:.0f} s. Of {plural(run.begun, 'pipeline')} begun, {listed(ends)}."
     )
-    reasons = [f"{account[key]:,} {why(account[key])}" for key, why in _REASONS.items() if account[key]]
-    text = f"{text}, {listed(reasons)}." if reasons else f"{text}."
     return f"{text} It was stopped by the user." if run.search["status"] == "cancelled" else text
-
-
-def _were(n: int) -> str:
-    return "was" if n == 1 else "were"
 
 
 def racing(run: ReportedRun) -> str | None:
@@ -249,10 +251,9 @@ def warm_start(run: ReportedRun) -> str | None:
 
 def tuning(run: ReportedRun) -> str:
     """How hyperparameters were tuned and by which criterion."""
-    metric = METRIC_NAMES.get(run.settings["metric"], run.settings["metric"])
     return (
         "Hyperparameters were part of a pipeline and chosen with it, by the mean cross-validated score over the folds, "
-        f"measured by {metric}."
+        f"measured by {metric_name(run)}."
     )
 
 
@@ -291,12 +292,12 @@ def fold_considerations(run: ReportedRun) -> str:
 def ensemble_rule(run: ReportedRun) -> str:
     """How the members and their weights were chosen."""
     refit = f"refitted to all {run.rows_text}"
-    if run.search["progress"]["evaluations"]["succeeded"] == 1:
+    if not run.has_choice:
         return f"The model is the only pipeline that was scored on all folds, {refit}."
     scale = " on the scale of log odds" if run.ensemble.get("scale") == "log_odds" else ""
     n = len(run.members)
-    what = "one pipeline" if n == 1 else f"a weighted average of {n} pipelines{scale}"
-    return f"The model is {what}, chosen by {_RULES[run.ensemble['rule']]()}, {refit}."
+    what = "one pipeline, chosen by" if n == 1 else f"an average of {n} pipelines{scale}, with weights by"
+    return f"The model is {what} {_RULES[run.ensemble['rule']]}, {refit}."
 
 
 def members_text(run: ReportedRun) -> str:
@@ -309,15 +310,12 @@ def members_text(run: ReportedRun) -> str:
 def pipeline_text(configuration: Document) -> str:
     """A pipeline, stage by stage; stages that do nothing are left out."""
     parts = []
-    for stage, step in configuration.items():
+    for step in configuration.values():
         if step["algorithm"] == "none":
             continue
         name = algorithm_name(step["algorithm"])
         inside = parameters_text(step["parameters"])
-        label = {"imputation": "imputation by ", "features": "features by ", "calibration": "calibrated by "}.get(
-            stage, ""
-        )
-        parts.append(f"{label}{name}" + (f" ({inside})" if inside else ""))
+        parts.append(f"{name} ({inside})" if inside else name)
     return ", ".join(parts)
 
 
@@ -331,7 +329,7 @@ def recalibration(run: ReportedRun) -> str:
     text += run.kind.recalibrated
     found = run.ensemble["calibration"].get("recalibration")
     if found:
-        text += f" (intercept {figure(found['intercept'])}, slope {figure(found['slope'])})"
+        text += f" (intercept {decimal(found['intercept'])}, slope {decimal(found['slope'])})"
     if run.competing:
         text += "; the risks of the competing causes were recalibrated with them"
     return text + "."
@@ -350,28 +348,26 @@ def software(run: ReportedRun) -> str | None:
 
 
 _REASONS: Mapping[str, Callable[[int], str]] = {
-    "raced_out": lambda n: f"{_were(n)} stopped early for having lost against the best one",
+    "raced_out": lambda n: f"{were(n)} stopped early for having lost against the best one",
     "timeout": lambda _: "exceeded the time limit",
     "memory": lambda _: "exceeded the memory limit",
     "crashed": lambda _: "crashed",
     "invalid": lambda _: "failed with an error",
-    "cancelled": lambda n: f"{_were(n)} undecided when the search ended",
+    "cancelled": lambda n: f"{were(n)} undecided when the search ended",
 }
 
 
-_RULES: Mapping[str, Callable[[], str]] = {
-    "pseudo_bma": lambda: f"weights after the log scores of their out-of-fold risks{cite('yao')}",
-    "linear_pool": lambda: f"the average that gives the outcomes most probability out of fold{cite('yao')}",
-    "blend": lambda: (
-        "a mixture of stacking of predictive distributions and weights after log scores of the out-of-fold "
+_RULES = {
+    "pseudo_bma": f"the log scores of their out-of-fold risks{cite('yao')}",
+    "linear_pool": f"the average that gives the outcomes most probability out of fold{cite('yao')}",
+    "blend": (
+        "a mixture of stacking of predictive distributions and log scores, both of their out-of-fold "
         f"risks{cite('yao')}"
     ),
-    "model_averaging": lambda: f"weights after the probability of each to be the best{cite('alaa')}",
-    "greedy": lambda: f"greedy selection with bagging by the Brier score of the average{cite('caruana')}",
-    "stacking": lambda: (
-        f"stacking, with coefficients of at least 0 shrunk to the plain average{cite('wolpert', 'breiman')}"
-    ),
-    "best": lambda: "the largest posterior mean of the score",
+    "model_averaging": f"the probability of each to be the best{cite('alaa')}",
+    "greedy": f"greedy selection with bagging by the Brier score of the average{cite('caruana')}",
+    "stacking": f"stacking, with coefficients of at least 0 shrunk to the plain average{cite('wolpert', 'breiman')}",
+    "best": "the largest posterior mean of the score",
 }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from autoprog.report.phrases import estimate, figure, in_one, listed, percent, quoted
+from autoprog.report.digits import decimal
+from autoprog.report.phrases import estimate, in_one, listed, percent, plural, quoted
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sentences.development import METRIC_NAMES
@@ -41,7 +42,7 @@ def update(run: ReportedRun) -> str | None:
 
 
 def _coefficients(found: Document) -> str:
-    return f"the intercept {figure(found['intercept'])} and the slope {figure(found['slope'])}"
+    return f"the intercept {decimal(found['intercept'])} and the slope {decimal(found['slope'])}"
 
 
 def apparent_performance(run: ReportedRun) -> str | None:
@@ -65,12 +66,12 @@ def validation_sample(run: ReportedRun) -> str | None:
     found = run.external
     if found is None:
         return None
-    text = f"It had {run.words.validated(run, found)}"
+    text = f"The validation had {run.words.validated(run, found)}"
     least = run.sample_size.get("validation_minimum")
     if least is None:
         return f"{text}."
-    reached = "are reached" if found["n_patients"] >= least else "are not reached"
-    return f"{text}; the {least:,} patients that a validation needs{cite('riley_validation')} {reached}."
+    reached = "reaches" if found["n_patients"] >= least else "does not reach"
+    return f"{text}; it {reached} the {least:,} patients that a validation needs{cite('riley_validation')}."
 
 
 def validation_missing(run: ReportedRun) -> str | None:
@@ -79,12 +80,17 @@ def validation_missing(run: ReportedRun) -> str | None:
         return None
     missing = [f for f in run.validation["features"] if f["missing"] > 0]
     if not missing:
-        return "Its predictors were complete."
+        return "No value of a predictor was missing there."
     worst = max(missing, key=lambda f: f["missing"])
     return (
-        f"Values were missing in {len(missing)} predictors, at most in {percent(worst['missing'])} "
-        f"({worst['feature']}), and were handled as in the use of the model."
+        f"Values were missing there in {plural(len(missing), 'predictor')}, at most in {percent(worst['missing'])} "
+        f"({_label(run, worst)}), and were handled as in the use of the model."
     )
+
+
+def _label(run: ReportedRun, feature: Document) -> str:
+    name = str(feature["feature"])
+    return run.labels.get(name, name)
 
 
 DISCRIMINATION = frozenset(("auc_roc", "auc_prc", "uno_c", "wolbers_c", "c_index", "time_dependent_auc"))
@@ -106,7 +112,7 @@ def validation_scores(run: ReportedRun, of: Container[str] | None = None) -> str
 
 def validation_utility(run: ReportedRun) -> str | None:
     """Net benefit in the other cohort."""
-    found = None if run.external is None else net_benefits(run.external)
+    found = None if run.external is None else net_benefits(run, run.external)
     return f"In {validation_name(run)}, net benefit {found}." if found else None
 
 
@@ -116,7 +122,7 @@ def validation_calibration(run: ReportedRun) -> str | None:
         return None
     found = run.external["calibration"]
     return (
-        f"In {validation_name(run)}, {run.kind.expected(run.external)}; calibration slope "
+        f"In {validation_name(run)}, {run.kind.expected(run, run.external)}; calibration slope "
         f"{estimate(found['slope'])}, intercept {estimate(found['intercept'])}."
     )
 
@@ -128,7 +134,7 @@ def validation_differences(run: ReportedRun) -> str | None:
     shifted = [f for f in run.external["features"] if _is_shifted(f)]
     if not shifted:
         return "No predictor lies outside its training range or is missing more often than in the training patients."
-    parts = [f"{f['feature']} ({_shift(f)})" for f in shifted]
+    parts = [f"{_label(run, f)} ({_shift(f)})" for f in shifted]
     return f"Differences from the training patients: {listed(parts)}."
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from autoprog.report.phrases import figure, in_one, listed, plural
+from autoprog.endpoints import list_parts
+from autoprog.report.digits import decimal
+from autoprog.report.phrases import in_one, listed, plural
 from autoprog.report.references import cite
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences.development import pipeline_text
@@ -12,10 +14,11 @@ from autoprog.report.verdict import WITHHELD, keep_known
 def performance_data(run: ReportedRun) -> str:
     """Which risks the measures are of."""
     first = " of the first repeat" if run.settings["repeats"] > 1 else ""
+    several = "pipelines that did not use the patient, averaged by the weights of the ensemble"
+    whose = several if len(run.members) > 1 else "the pipeline fitted without the patient"
     return (
-        f"All measures are of out-of-fold risks{first}: each risk is by pipelines that did not use the patient, "
-        "averaged by the weights of the ensemble; where a measure depends on calibration, recalibrated on other "
-        "patients."
+        f"All measures are of out-of-fold risks{first}: each risk is by {whose}; where a measure depends on "
+        "calibration, recalibrated on other patients."
     )
 
 
@@ -24,6 +27,12 @@ def optimism(run: ReportedRun) -> str:
     made = run.ensemble["score"].get("resamples")
     if not made:
         return "The score of the ensemble is of out-of-fold risks and was not corrected further."
+    if not run.has_choice:
+        resamples = f"{plural(made, 'bootstrap resample')} of the {run.unit}s{cite('tsamardinos')}"
+        return (
+            "The score is of out-of-fold risks. Only one pipeline was scored, so that no choice needed a correction; "
+            f"the interval is by {resamples}."
+        )
     return (
         "The score of the ensemble was corrected for the choice of its weights by the same patients: in "
         f"{plural(made, 'bootstrap resample')} of the {run.unit}s the weights were chosen anew and scored on the "
@@ -75,12 +84,20 @@ def all_measures(run: ReportedRun) -> str:
     return in_one(discrimination(run), calibration(run), overall_accuracy(run), utility(run))
 
 
-def plots(run: ReportedRun) -> str:
-    """Plots of the report."""
-    shown = ["calibration curves", "distributions of the risks", "decision curves"]
-    if run.instability:
-        shown.append("instability plots")
-    return f"The results are shown as {listed(shown)}."
+def plots(run: ReportedRun) -> str | None:
+    """Plots of the report; None if it has none."""
+    parts = [part for _, part in list_parts(run.ensemble)]
+    shown = [title for key, title in _PLOTS.items() if any(part.get(key) for part in parts)]
+    return f"The results are shown as {listed(shown)}." if shown else None
+
+
+_PLOTS = {
+    "operating": "ROC and precision-recall curves",
+    "calibration_curve": "calibration curves",
+    "risk_distribution": "distributions of the risks",
+    "net_benefit": "decision curves",
+    "instability": "instability plots",
+}
 
 
 def comparison(run: ReportedRun) -> str | None:
@@ -119,7 +136,7 @@ def instability(run: ReportedRun) -> str | None:
     return (
         f"Instability was examined by {found['n_refits']} refits of the ensemble to bootstrap "
         f"samples{cite('stability')}: for patients that a refit did not use, its risks differed from the model's by "
-        f"{figure(found['mape'])} on average (90th percentile over patients {figure(found['mape_90'])}). The refits "
+        f"{decimal(found['mape'])} on average (90th percentile over patients {decimal(found['mape_90'])}). The refits "
         "did not repeat the search."
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from autoprog.report.phrases import percent, plural, quoted
+from autoprog.report.digits import significant
+from autoprog.report.phrases import percent, plural, quoted, were
 from autoprog.report.references import cite
 from autoprog.report.run import ReportedRun
 
@@ -14,7 +15,7 @@ def cohort_size(run: ReportedRun) -> str:
     text = f"The cohort {quoted(run.cohort['name'])} holds {held} with a known outcome."
     if run.n_dropped:
         rows = plural(run.n_dropped, run.words.of_file)
-        text += f" {rows} of the file without a usable outcome {'was' if run.n_dropped == 1 else 'were'} left out."
+        text += f" {rows} of the file without a usable outcome {were(run.n_dropped)} left out."
     return f"{text} {weights}" if (weights := sampling_weights(run)) else text
 
 
@@ -38,11 +39,10 @@ def follow_up(run: ReportedRun) -> str | None:
     found = run.cohort.get("follow_up")
     if not found:
         return None
-    if found["median"] is None:
-        length = "The median follow-up was not reached"
-    else:
-        length = f"The median follow-up by the reverse Kaplan-Meier estimate{cite('schemper')} was {found['median']:g}"
-    return f"{length}; the observed time of all patients was {found['person_time']:,.0f} (times {run.time_unit})."
+    method = f"The median follow-up by the reverse Kaplan-Meier estimate{cite('schemper')}"
+    median = "not reached" if found["median"] is None else significant(found["median"])
+    total = run.with_unit(significant(found["person_time"]))
+    return f"{method} was {median}, the total time of observation {total}."
 
 
 def prediction_target(run: ReportedRun) -> str:
@@ -52,10 +52,9 @@ def prediction_target(run: ReportedRun) -> str:
 
 def predictors(run: ReportedRun) -> str:
     """Candidate predictors and the columns that they became."""
-    text = f"There were {plural(len(run.features), 'candidate predictor')} ({run.kinds_of_features})"
-    if run.sample_size.get("n_parameters"):
-        text += f", or {run.sample_size['n_parameters']:,} columns of the design matrix"
-    return text + "."
+    n, columns = len(run.features), run.sample_size.get("n_parameters")
+    text = f"There {were(n)} {plural(n, 'candidate predictor')} ({run.kinds_of_features})"
+    return f"{text}, or {plural(columns, 'column')} of the design matrix." if columns else f"{text}."
 
 
 def visit_windows(run: ReportedRun) -> str | None:
@@ -66,29 +65,31 @@ def visit_windows(run: ReportedRun) -> str | None:
 
 def missing_amount(run: ReportedRun) -> str:
     """How much is missing in the predictors."""
+    n = plural(len(run.features), "predictor")
     if not run.with_missing:
-        return f"No value of the {len(run.features)} predictors was missing."
+        return f"No value of the {n} was missing."
     worst = run.with_missing[0]
     return (
-        f"Values were missing in {len(run.with_missing)} of {len(run.features)} predictors, at most in "
-        f"{percent(worst['missing_fraction'])} ({run.labels[worst['name']]})."
+        f"Values were missing in {len(run.with_missing)} of {n}, at most in "
+        f"{percent(worst['missing_fraction'])}{run.words.missing_of} "
+        f"({run.labels[worst['name']]})."
     )
 
 
 def missing_outcome(run: ReportedRun) -> str:
     """How missing outcomes were handled."""
-    rows = f"{run.words.of_file}s"
     if not run.n_dropped:
         return "No outcome was missing, and none was imputed."
-    return f"The {run.n_dropped:,} {rows} without a usable outcome were left out and not imputed."
+    rows = plural(run.n_dropped, run.words.of_file)
+    return f"{rows} without a usable outcome {were(run.n_dropped)} left out and not imputed."
 
 
 def data_checks(run: ReportedRun) -> str:
     """Checks of the file, and what they found."""
     text = (
         "On reading, the file was checked for unreadable cells, words that mean missing, unknown values of the "
-        "outcome, identifiers, constant and mostly missing columns, repeated rows, and columns that give the outcome "
-        "away."
+        "outcome, identifiers, constant and mostly missing columns, repeated rows and, from 50 patients on, columns "
+        "that give the outcome away."
     )
     warnings = run.cohort["warnings"]
     found = (
@@ -112,7 +113,7 @@ def sample_size(run: ReportedRun) -> str:
 def sample_size_criteria(run: ReportedRun) -> str:
     """Criteria of the calculation of the sample size."""
     n = run.sample_size.get("n_parameters")
-    columns = f"{n:,} parameters, " if n else ""
+    columns = f"{plural(n, 'parameter')}, " if n else ""
     return (
         f"The calculation assumed {columns}an anticipated Nagelkerke R² of 0.15, and asked for a shrinkage of at "
         "least 0.9, an optimism in R² of at most 0.05, and the overall risk within 0.05."
@@ -133,7 +134,9 @@ def flexible_sample_size(run: ReportedRun) -> str | None:
 
 def events_per_parameter(run: ReportedRun) -> str:
     """Events per candidate predictor parameter."""
-    return f"There were {run.sample_size['events_per_predictor']:.1f} {run.kind.rarer} per candidate parameter."
+    return (
+        f"There were {significant(run.sample_size['events_per_predictor'])} {run.kind.rarer} per candidate parameter."
+    )
 
 
 def validation_sample_size(run: ReportedRun) -> str | None:

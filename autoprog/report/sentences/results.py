@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from autoprog.endpoints import list_parts
-from autoprog.report.phrases import DIFFERENCE_DECIMALS, SAME_MODEL, estimate, figure, listed, quoted, with_bounds
+from autoprog.report.digits import decimal
+from autoprog.report.phrases import (
+    DIFFERENCE_DECIMALS,
+    SAME_MODEL,
+    estimate,
+    listed,
+    quoted,
+    upper_first,
+    with_bounds,
+)
 from autoprog.report.run import Document, ReportedRun
-from autoprog.report.sentences.development import METRIC_NAMES
+from autoprog.report.sentences.development import metric_name
 from autoprog.report.verdict import knows_nothing, reasons_for_doubt
-from autoprog.report.wording import horizon_text
+from autoprog.report.wording import at, within
 
 
 def verdicts(run: ReportedRun) -> tuple[str, ...]:
@@ -29,20 +38,15 @@ def _doubts(run: ReportedRun, subject: str, found: Document, advice: str) -> tup
         text = f"{subject} knows nothing: it has not been shown to tell more than the average risk does."
     else:
         text = f"{subject} knows nothing at some horizons."
-    why = " ".join(
-        f"For the outcome{'' if horizon is None else f' within {horizon_text(run, horizon)}'}: {'; '.join(told)}."
-        for horizon, told in reasons.items()
-    )
+    why = " ".join(f"For the outcome{within(run, horizon)}: {'; '.join(told)}." for horizon, told in reasons.items())
     return (f"{text} {why} {advice}",)
 
 
 def performance_figures(run: ReportedRun) -> str:
     """Discrimination of the delivered model, corrected, beside that of the simple pipeline."""
-    score = run.ensemble["score"]
-    metric = METRIC_NAMES.get(run.settings["metric"], run.settings["metric"])
-    text = f"The {metric} of the model was {estimate(score)}"
+    text = f"{upper_first(metric_name(run))}: {estimate(run.ensemble['score'])} for the model"
     if run.baseline:
-        text += f"; that of the simple pipeline was {estimate(run.baseline['score'])}"
+        text += f" and {estimate(run.baseline['score'])} for the simple pipeline"
     return f"{text}."
 
 
@@ -63,13 +67,13 @@ def accuracy_figures(run: ReportedRun) -> str:
 
 def utility_figures(run: ReportedRun) -> str:
     """Net benefit at the ends of the range of thresholds; the mean over it where it was measured."""
-    return f"Net benefit {net_benefits(run.ensemble)}."
+    return f"Net benefit {net_benefits(run, run.ensemble)}."
 
 
-def net_benefits(found: Document) -> str:
+def net_benefits(run: ReportedRun, found: Document) -> str:
     """Net benefit at every horizon, of an ensemble's or a validation's document."""
-    curves = [(_at(horizon, "at {:g} "), part.get("net_benefit")) for horizon, part in list_parts(found)]
-    return "; ".join(where + _net_benefit(curve) for where, curve in curves if curve)
+    curves = [(at(run, horizon), part.get("net_benefit")) for horizon, part in list_parts(found)]
+    return "; ".join(f"{where} {_net_benefit(curve)}".lstrip() for where, curve in curves if curve)
 
 
 def _net_benefit(curve: Document) -> str:
@@ -84,7 +88,7 @@ def _net_benefit(curve: Document) -> str:
         bounds = None if ends is None else {"lower": ends["lower"][k], "upper": ends["upper"][k]}
         parts.append(
             f"{with_bounds(model, bounds)} at a threshold of {100 * curve['thresholds'][k]:g} % (treating everybody "
-            f"{figure(everybody)})"
+            f"{decimal(everybody)})"
         )
     return ", ".join(parts)
 
@@ -92,7 +96,7 @@ def _net_benefit(curve: Document) -> str:
 def gain_figures(run: ReportedRun) -> str | None:
     """Difference to the simple pipeline; None if there is none."""
     known = [
-        f"{estimate(gain[run.kind.area], decimals=DIFFERENCE_DECIMALS)}{_at(horizon, ' at {:g}')}"
+        f"{estimate(gain[run.kind.area], decimals=DIFFERENCE_DECIMALS)}{at(run, horizon, ' ')}"
         for horizon, part in list_parts(run.ensemble)
         if (gain := part.get("gain_over_baseline"))
     ]
@@ -126,7 +130,3 @@ def cause_figures(run: ReportedRun) -> str | None:
             bounds = (cause["performance"].get("intervals") or {}).get("auc")
             parts.append(f"{quoted(cause['cause'])} {with_bounds(cause['performance']['auc'], bounds)}")
     return f"AUC for the competing causes at the last horizon: {listed(parts)}." if parts else None
-
-
-def _at(horizon: float | None, form: str) -> str:
-    return "" if horizon is None else form.format(horizon)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoprog.report import sentences as say
-from autoprog.report.phrases import algorithm_name, in_one, listed, percent, plural, upper_first
+from autoprog.report.digits import significant
+from autoprog.report.phrases import algorithm_name, in_one, listed, plural, upper_first
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.tripod_answers.rule import (
     FLOW,
@@ -26,6 +27,7 @@ from autoprog.report.tripod_answers.rule import (
     Rule,
 )
 from autoprog.report.verdict import WITHHELD, keep_known
+from autoprog.report.wording import at, band_limits
 
 
 def _kind_of_study(run: ReportedRun) -> str:
@@ -105,7 +107,7 @@ def _definition(feature: Document) -> str:
     if feature["levels"]:
         return f"{feature['kind']}, levels {listed(feature['levels'])}"
     known = feature["minimum"] is not None
-    values = f", from {feature['minimum']:g} to {feature['maximum']:g}" if known else ""
+    values = f", from {significant(feature['minimum'])} to {significant(feature['maximum'])}" if known else ""
     return f"{feature['kind']}{values}{unit}"
 
 
@@ -197,17 +199,15 @@ def _updated_for_groups(run: ReportedRun) -> Found:
     if not run.external:
         return NO_VALIDATION
     if run.updated is None:
-        return "It was not updated for any group or setting either."
+        return "The model was not updated for any group or setting."
     return "The recalibration was to that setting as a whole, and to no group."
 
 
 def _calculated(run: ReportedRun) -> Found:
     if not run.external:
         return NO_VALIDATION
-    return in_one(
-        "The delivered model's file calculated the risks: the weighted average of its members, recalibrated.",
-        say.missing_at_use(run),
-    )
+    risks = "the weighted average of its members" if len(run.members) > 1 else "those of its pipeline"
+    return in_one(f"The delivered model's file calculated the risks: {risks}, recalibrated.", say.missing_at_use(run))
 
 
 def rebalanced_learners(run: ReportedRun) -> list[str]:
@@ -223,7 +223,8 @@ def rebalanced_learners(run: ReportedRun) -> list[str]:
 
 def _imbalance(run: ReportedRun) -> str:
     if rebalanced := rebalanced_learners(run):
-        return f"Patients were not resampled. In the ensemble, {listed(rebalanced)} gave both classes the same weight."
+        steps = listed(rebalanced)
+        return f"Patients were not resampled. Steps of the ensemble that gave both classes the same weight: {steps}."
     return (
         "No method for class imbalance was used: patients were neither resampled nor weighted by class in the ensemble."
     )
@@ -258,15 +259,8 @@ def describe_strata(run: ReportedRun) -> str:
     shown = keep_known(run.ensemble, run.rules["strata"])
     if not shown:
         return WITHHELD
-    parts = [
-        f"{stratum['name']}{_at(stratum)} from {percent(stratum['lower'])} to {percent(stratum['upper'])}"
-        for stratum in shown
-    ]
+    parts = [f"{band['name']}{at(run, band.get('horizon'), ' ')} from {band_limits(band)} %" for band in shown]
     return f"Patients are not classified for treatment. For description there are risk strata: {'; '.join(parts)}."
-
-
-def _at(stratum: Document) -> str:
-    return "" if stratum.get("horizon") is None else f" at {stratum['horizon']:g}"
 
 
 def _thresholds(run: ReportedRun) -> Found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoprog.report import sentences as say
-from autoprog.report.phrases import in_one, plural
+from autoprog.report.phrases import in_one, plural, upper_first
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers.rule import (
     CALIBRATION,
@@ -80,15 +80,16 @@ def _means_to_predict(run: ReportedRun) -> str:
     text = "The model is one file. It predicts for new patients by the command “autoprog predict”"
     if run.model_id is None:
         return f"{text} and from Python."
-    return f"{text}, from Python, and by POST /v1/models/{run.model_id}/predictions."
+    return f"{text}, from Python, and on the server that holds it by POST /v1/models/{run.model_id}/predictions."
 
 
 def _third_parties(run: ReportedRun) -> Found:
     if not run.software:
         return None
     return (
-        "Others can load the file with the versions of the software named in this report, validate it in their own "
-        "patients (POST /v1/models/{id}/validations) and recalibrate it as a new version."
+        "Others can load the file in Python with the versions of the software named in this report. On the server that "
+        "holds the model they can validate it in their own patients (POST /v1/models/{id}/validations) and recalibrate "
+        "it as a new version (POST /v1/models/{id}/recalibrations); a server takes no model file."
     )
 
 
@@ -114,16 +115,13 @@ def _optimism(run: ReportedRun) -> str:
 
 
 def _overfitting(run: ReportedRun) -> str:
-    return in_one(
-        say.optimism(run),
-        "The correction covers the choice of weights, not the search for pipelines, so performance may still be "
-        "slightly optimistic.",
-        say.instability(run),
-    )
+    covered = "the choice of weights, not " if run.ensemble["score"].get("resamples") else "neither the weights nor "
+    searched = f"A correction covers {covered}the search for pipelines: performance may still be slightly optimistic."
+    return in_one(say.optimism(run), searched if run.has_choice else None, say.instability(run))
 
 
 def _limited_size(run: ReportedRun) -> str:
-    few = [w for w in run.cohort["warnings"] if "patients" in w and "few" in w]
+    few = [f"{upper_first(w)}." for w in run.cohort["warnings"] if "patients" in w and "few" in w]
     return in_one(say.sample_size(run), say.events_per_parameter(run), *few)
 
 
