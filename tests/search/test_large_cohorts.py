@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from autoprog.search import loop, planning
+from autoprog.search import planning
 from autoprog.search.clock import Clock
 from autoprog.search.ports import CohortRef, SearchState
 from autoprog.search.settings import SearchSettings
@@ -110,18 +110,23 @@ def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.Mo
     assert names_with(3_000) == ["median"]
 
 
+def queue_boosters(bench: Bench, dispatcher: InlineDispatcher, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Queue a search that explores four pipelines, boosters among them, of very many patients."""
+    monkeypatch.setattr("autoprog.search.finalists.VERY_MANY", EVERYBODY)
+    monkeypatch.setattr(Clock, "finals_are_due", lambda *_, **__: dispatcher.calls >= 12)
+    space = {**SETTINGS["space"], "imputation": ["none", "median"]}
+    space["prediction"] = ["logistic_regression", "stochastic_boosting"]
+    return bench.queue(**{**SETTINGS, "space": space})
+
+
 @pytest.mark.parametrize(("factor", "all_first"), [(2.0, False), (4.0, True)])
 def test_the_best_booster_is_slowed_on_all_patients(
     factor: float, all_first: bool, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All finalists come first where the time left would make it as slow as the space allows, otherwise it goes on."""
     dispatcher = InlineDispatcher(first_last=False)
-    monkeypatch.setattr(loop, "VERY_MANY", EVERYBODY)
     monkeypatch.setattr(Clock, "slowdown", lambda *_: factor)
-    monkeypatch.setattr(Clock, "finals_are_due", lambda *_, **__: dispatcher.calls >= 12)
-    space = {**SETTINGS["space"], "imputation": ["none", "median"]}
-    space["prediction"] = ["logistic_regression", "stochastic_boosting"]
-    search_id = bench.queue(**{**SETTINGS, "space": space})
+    search_id = queue_boosters(bench, dispatcher, monkeypatch)
     bench.runner(dispatcher).run_one()
     search = bench.search(search_id)
     assert search.status == "succeeded", search.error
