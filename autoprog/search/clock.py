@@ -207,6 +207,10 @@ class Clock:
         needed_s = evaluation.duration_s / min(self._slots, self._folds) + refit.on(self.threads)
         return _SLOWED_SHARE * max(0.0, self._single_refit_left_s()) / max(needed_s, 1e-6)
 
+    def is_too_late(self, evaluation: Evaluation, k: float) -> bool:
+        """Whether a finalist can no longer take k times longer and be refitted before the end."""
+        return k * _SLOWED_SHARE > self.slowdown(evaluation)
+
     def single_refit_is_due(self, history: History) -> bool:
         """Whether the refit of the best evaluation alone needs the time left, beside what follows the refits."""
         best = max(history.succeeded, key=lambda e: history.metric.gain(e.score or 0.0))

@@ -110,15 +110,32 @@ class Finalists:
 
     def slower(self, final: History) -> tuple[Configuration, ...]:
         """The best booster among the first finalists that was not slowed yet, as slow as the time left allows."""
+        booster = self._next_to_slow(final)
+        slower = None if booster is None else slowed(booster, self._clock.slowdown(booster))
+        return () if slower is None else (slower,)
+
+    def is_too_late(self, batch: Proposal, final: History) -> bool:
+        """Whether a slowed booster that an interruption left undecided can no longer be evaluated and refitted."""
+        if not self.are_slowed(batch) or self._is_decided(batch, final):
+            return False
+        booster, (slower,) = self._next_to_slow(final), batch.configurations
+        if booster is None:
+            return False
+        (r, _), (slow_r, _) = _rate_and_trees(booster.configuration), _rate_and_trees(slower)
+        return self._clock.is_too_late(booster, r / slow_r)
+
+    def _next_to_slow(self, final: History) -> Evaluation | None:
+        """The best booster among the first finalists of which no slower one is decided."""
         if not self._has_very_many:
-            return ()
-        first, *done = self._batches.final
+            return None
+        first, *slower = self._batches.final
         numbers = self._batches.numbers(first.batch)
         among = replace(final, evaluations=tuple(e for e in final if e.number in numbers))
-        for booster in list_to_slow(among)[len(done) :]:
-            slower = slowed(booster, self._clock.slowdown(booster))
-            return () if slower is None else (slower,)
-        return ()
+        done = sum(self._is_decided(batch, final) for batch in slower)
+        return next(iter(list_to_slow(among)[done:]), None)
+
+    def _is_decided(self, batch: Proposal, final: History) -> bool:
+        return not set(self._batches.numbers(batch.batch)).isdisjoint(e.number for e in final)
 
     def are_slowed(self, batch: Proposal) -> bool:
         """Whether a final batch is a slowed booster."""

@@ -157,7 +157,8 @@ class Exploration:
         if not self._batches.final:
             self._explore()
         for batch in self._batches.final:  # of a search that was interrupted
-            self._evaluate_finalists(batch)
+            if not self._finalists.is_too_late(batch, self.final):
+                self._evaluate_finalists(batch)
         while (proposal := self._record(self._next_finalists(), self.optimizer_state, is_final=True)) is not None:
             self._evaluate_finalists(proposal)
 
