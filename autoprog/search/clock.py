@@ -112,8 +112,8 @@ class Clock:
         self._slots = slots or self._slots
 
     def keep_pace(self, pace: float) -> None:
-        """Set the wall-clock seconds per computed second for later plans, at least 1."""
-        self._pace = max(1.0, pace)
+        """Set the wall-clock seconds per computed second for later plans, at least 1; 0 for no change."""
+        self._pace = max(1.0, pace) if pace else self._pace
 
     def allows(self, computed_s: float) -> bool:
         """Whether a quarter of the time left is enough to compute this long in this process."""
