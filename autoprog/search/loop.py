@@ -210,7 +210,7 @@ class Exploration:
 
     def _next_finalists(self) -> tuple[Configuration, ...]:
         """Configurations to evaluate on all patients: the best of a sample, then single ones among them, slowed."""
-        left = self.state.settings.budget.evaluations - len(self._evaluations)
+        left = self.state.settings.budget.evaluations - self._batches.n_configurations
         if left <= 0 or self._signals.cancel.is_set():
             return ()
         if not self._batches.final:
