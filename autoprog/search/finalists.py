@@ -11,6 +11,7 @@ k      how many times slower it learns: rate r / k, about k T trees, k times the
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from autoprog.evaluation import Evaluation, History
@@ -36,6 +37,8 @@ _RATE, _TREES = "learning_rate", "trees"
 # so much.
 _SLOWED, _LEAST = 3, 1.5
 _MORE_TREES = 1.25
+# Share of the client's limit of an evaluation that a slowed booster is planned to take.
+_LIMIT_SHARE = 0.9
 # Factor k that is worth more than further finalists.
 _WORTH_MORE = 4.0
 
@@ -106,12 +109,21 @@ class Finalists:
 
     def _is_time_to_slow(self, final: History) -> bool:
         boosters = list_to_slow(final) if self._has_very_many else []
-        return bool(boosters) and self._clock.slowdown(boosters[0]) < min(_WORTH_MORE, slowest_factor(boosters[0]))
+        if not boosters or (most := self._allowed(boosters[0])) < _LEAST:
+            return False
+        return self._clock.slowdown(boosters[0]) < min(_WORTH_MORE, most)
+
+    def _allowed(self, booster: Evaluation) -> float:
+        """Largest k that the space and the client's limit of an evaluation allow."""
+        limit_s = self._settings.limits.evaluation_s or math.inf
+        return min(slowest_factor(booster), _LIMIT_SHARE * limit_s / max(booster.duration_s, 1e-6))
 
     def slower(self, final: History) -> tuple[Configuration, ...]:
         """The best booster among the first finalists that was not slowed yet, as slow as the time left allows."""
         booster = self._next_to_slow(final)
-        slower = None if booster is None else slowed(booster, self._clock.slowdown(booster))
+        if booster is None:
+            return ()
+        slower = slowed(booster, min(self._clock.slowdown(booster), self._allowed(booster)))
         return () if slower is None else (slower,)
 
     def is_too_late(self, batch: Proposal, final: History) -> bool:
