@@ -118,7 +118,8 @@ class Exploration:
         """Evaluations and plan that the model is made from, with warnings where not all patients were used."""
         if not self._is_sampled:
             return self.history, self.plan, []
-        n, total = len(self.explored), f"{self.cohort.n_rows:,}"
+        n = sum(e.status is not Status.CANCELLED for e in self.explored)
+        total = f"{self.cohort.n_rows:,}"
         explored = f"{n} configurations were explored on {self.exploration_plan.patients:,} of {total} patients"
         if self.final.succeeded:
             return self.final, self.plan, [f"{explored}, and the best {len(self.final.succeeded)} evaluated on all"]
@@ -356,6 +357,6 @@ class Exploration:
     def _why_cancelled(self) -> str:
         if self._signals.cancel.is_set():
             return "the search was cancelled"
-        if self.clock.evaluations_end():
+        if self.clock.evaluations_end() or len(self._batches.final) > 1:  # a slowed booster runs to the very end
             return "the time budget was spent"
         return "the time left was given to a slower booster" if self._batches.final else "the time to explore was spent"

@@ -16,7 +16,7 @@ from autoprog.search.settings import SearchSettings
 from autoprog.space import Space, TableShape, list_algorithms
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.storage.repositories import SearchRepository
+from autoprog.storage.repositories import EvaluationRepository, SearchRepository
 from tests.cohorts import cleveland_cohort
 from tests.search.bench import Bench
 from tests.search.inline import InlineDispatcher
@@ -78,7 +78,10 @@ def test_exploring_gives_way_to_the_finalists(bench: Bench, monkeypatch: pytest.
     assert 0 < explored < 4
     assert statuses[:6].count("cancelled") == 6 - explored
     assert statuses[6:] == ["succeeded"] * explored
-    assert f"the best {explored} evaluated on all" in search.warnings[0]
+    assert search.warnings[0] == (
+        f"{explored} configurations were explored on {EXPLORED} of {EVERYBODY} patients, "
+        f"and the best {explored} evaluated on all"
+    )
 
 
 def test_the_limit_on_a_sample_waits_for_the_simple_pipeline(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,6 +147,21 @@ def test_the_best_booster_is_slowed_on_all_patients(
         assert slowed[3] == "succeeded"
         assert rates[slowed[0]] == pytest.approx(max(0.02, rates[booster[0]] / factor), rel=1e-2)
         assert slowed[2] == {**booster[2], "prediction": slowed[2]["prediction"]}
+
+
+def test_a_slowed_booster_that_is_cut_off_had_all_the_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its reason was that the time was given to a slower booster, which is itself."""
+    dispatcher = InlineDispatcher(first_last=False)
+    monkeypatch.setattr(Clock, "slowdown", lambda *_: 2.0)
+    monkeypatch.setattr(Clock, "single_refit_is_due", lambda *_: True)
+    search_id = queue_boosters(bench, dispatcher, monkeypatch)
+    bench.runner(dispatcher).run_one()
+    assert bench.search(search_id).status == "succeeded"
+    with bench.database.session() as session:
+        rows = EvaluationRepository(session).list_all(bench.owner, search_id)
+        last = max(row.batch for row in rows)
+        reasons = [(row.status, row.reason) for row in rows if row.batch == last]
+    assert reasons == [("cancelled", "the time budget was spent")]
 
 
 class Killed(BaseException):
