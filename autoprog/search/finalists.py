@@ -93,12 +93,11 @@ class Finalists:
         """The simple pipeline and the best of the sample, at most `left`, without those that `final` has already."""
         if not self._is_sampled:
             return ()
-        most = min(MAX_FINALISTS, left)
-        best_first = [*explored.evaluations[:1], *self._clock.finalists(explored, most)]
+        best_first = [*explored.evaluations[:1], *self._clock.finalists(explored, MAX_FINALISTS)]
         k = {e.number: self._clock.haste(e) if self._has_very_many else 1.0 for e in best_first}
         chosen = dict.fromkeys(on_all_patients(e, k[e.number]) for e in best_first)
         known = {e.proposed for e in final}
-        return tuple(c for c in chosen if c not in known)[:most]
+        return tuple(c for c in chosen if c not in known)[: min(MAX_FINALISTS, left)]
 
     def are_enough(self, final: History) -> bool:
         """Whether the time left is worth more for the best booster, slowed, than for more of the first finalists."""
