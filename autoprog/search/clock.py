@@ -112,8 +112,8 @@ class Clock:
         self._slots = slots or self._slots
 
     def keep_pace(self, pace: float) -> None:
-        """Set the wall-clock seconds per computed second for later plans, at least 1."""
-        self._pace = max(1.0, pace)
+        """Set the wall-clock seconds per computed second for later plans, at least 1; 0 for no change."""
+        self._pace = max(1.0, pace) if pace else self._pace
 
     def allows(self, computed_s: float) -> bool:
         """Whether a quarter of the time left is enough to compute this long in this process."""
@@ -206,6 +206,10 @@ class Clock:
         refit = Refit.of(evaluation, self._folds)
         needed_s = evaluation.duration_s / min(self._slots, self._folds) + refit.on(self.threads)
         return _SLOWED_SHARE * max(0.0, self._single_refit_left_s()) / max(needed_s, 1e-6)
+
+    def is_too_late(self, evaluation: Evaluation, k: float) -> bool:
+        """Whether a finalist can no longer take k times longer and be refitted before the end."""
+        return k * _SLOWED_SHARE > self.slowdown(evaluation)
 
     def single_refit_is_due(self, history: History) -> bool:
         """Whether the refit of the best evaluation alone needs the time left, beside what follows the refits."""

@@ -122,8 +122,8 @@ class EvaluationStream:
 
     @property
     def pace(self) -> float:
-        """Wall-clock seconds per computed second of the folds; 1 until they have computed enough."""
-        return self._seconds / self._processor_s if self._processor_s > _MIN_SAYING_S else 1.0
+        """Wall-clock seconds per computed second of the folds; 0 until they have computed enough."""
+        return self._seconds / self._processor_s if self._processor_s > _MIN_SAYING_S else 0.0
 
     def is_complete(self, batch: int) -> bool:
         """Whether every configuration of this batch and of those before it is decided."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -20,10 +20,9 @@ from autoprog.ensemble import WEIGHING_RULES, Candidates, Contributions, Ensembl
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Posterior, Proposal
 from autoprog.search.batches import Batches
-from autoprog.search.clock import MAX_FINALISTS, Clock
+from autoprog.search.clock import Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
-from autoprog.search.finalists import WORTH_MORE, list_to_slow, on_all_patients, slowed, slowest_factor
-from autoprog.search.opening import VERY_MANY
+from autoprog.search.finalists import Finalists
 from autoprog.search.planning import build_exploration_plan, build_opening, build_optimizer, build_plan
 from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.search.warm_start import with_start
@@ -34,15 +33,9 @@ from autoprog.work import CallLimits, Dispatcher, Signals
 BATCHES_UNDER_WAY = 2
 """Batches evaluated at the same time."""
 
-# On a large cohort, once the finalists need the time left, no batch is proposed after the first share of the time for
-# evaluations, and running evaluations end after the second. The margins multiply the finalists' predicted time. With
-# very many patients, finalists and slowed boosters are worth more than what a sample tells.
-_EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
-_SHARE_OF_VERY_MANY, _ENDS_OF_VERY_MANY = 0.1, 0.15
 # Processor seconds that a pipeline of the opening may take: a share of the time budget, but at least so many, as a
 # booster that is cut off costs nearly as much as one that ends.
 _OPENING_SHARE, _OPENING_LEAST_S = 0.25, 5.0
-_EXPLORATION_MARGIN, _END_MARGIN, _MARGINS_OF_VERY_MANY = 1.5, 1.2, 2.0
 # Seed of the ensemble, unlike any number of a batch; those seed the proposals.
 _ENSEMBLE_STREAM = 2**32 - 1
 
@@ -80,8 +73,10 @@ class Exploration:
             folds=self.plan.folds,
             delivers_alone=state.delivers_alone,
         )
+        self._finalists = Finalists(
+            state.settings, self._batches, self.clock, n_patients=cohort.n_rows, is_sampled=self._is_sampled
+        )
         self._last_beside: tuple[int, Contributions | None] | None = None
-        self._enough: tuple[int, bool] | None = None
         self._expect()
 
     @cached_property
@@ -123,7 +118,8 @@ class Exploration:
         """Evaluations and plan that the model is made from, with warnings where not all patients were used."""
         if not self._is_sampled:
             return self.history, self.plan, []
-        n, total = len(self.explored), f"{self.cohort.n_rows:,}"
+        n = sum(e.status is not Status.CANCELLED for e in self.explored)
+        total = f"{self.cohort.n_rows:,}"
         explored = f"{n} configurations were explored on {self.exploration_plan.patients:,} of {total} patients"
         if self.final.succeeded:
             return self.final, self.plan, [f"{explored}, and the best {len(self.final.succeeded)} evaluated on all"]
@@ -161,14 +157,11 @@ class Exploration:
         self._store.record_phase(self._claim, Phase.SEARCH)
         if not self._batches.final:
             self._explore()
-        # The best configurations of a sample are evaluated again, on all patients, then boosters among them slowed.
-        if self._batches.final or (self._is_sampled and self._record_finalists(self._finalists())):
-            first, *slow = self._batches.final  # slow ones if this search was interrupted
-            self._evaluate_finalists(first, self._enough_finalists)
-            for batch in slow:
-                self._evaluate_finalists(batch, self._slow_ones_end)
-            while self._record_finalists(self._slowed()):
-                self._evaluate_finalists(self._batches.final[-1], self._slow_ones_end)
+        for batch in self._batches.final:  # of a search that was interrupted
+            if not self._finalists.is_too_late(batch, self.final):
+                self._evaluate_finalists(batch)
+        while (proposal := self._record(self._next_finalists(), self.optimizer_state, is_final=True)) is not None:
+            self._evaluate_finalists(proposal)
 
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())
@@ -216,20 +209,29 @@ class Exploration:
     def _is_of_opening(self, batch: int) -> bool:
         return not self._batches.opening.isdisjoint(self._batches.numbers(batch))
 
-    def _evaluate_finalists(self, finalists: Proposal, stop: Callable[[], bool]) -> None:
+    def _next_finalists(self) -> tuple[Configuration, ...]:
+        """Configurations to evaluate on all patients: the best of a sample, then single ones among them, slowed."""
+        left = self.state.settings.budget.evaluations - self._batches.n_configurations
+        if left <= 0 or self._signals.cancel.is_set():
+            return ()
+        if not self._batches.final:
+            return self._finalists.first(self.explored, self.final, left)
+        return () if self._stop() else self._finalists.slower(self.final)
+
+    def _evaluate_finalists(self, batch: Proposal) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
-        stream.add(finalists.batch, self._missing(finalists), None, self._final_limits(finalists))
-        for evaluation in stream.run(self._dispatcher, stop):
+        stream.add(batch.batch, self._missing(batch), None, self._finalists.limits(batch))
+        for evaluation in stream.run(self._dispatcher, lambda: self._finalists_end(batch)):
             self.clock.count(stream.slots)
             self.clock.keep_pace(stream.pace)
             self._take(evaluation)
         self._signals.check()
 
-    def _final_limits(self, finalists: Proposal) -> dict[int, float]:
-        """Limits of slowed boosters, which are planned to take most of the time."""
-        if finalists is self._batches.final[0]:
-            return {}
-        return dict.fromkeys(self._batches.numbers(finalists.batch), self.state.settings.final_s)
+    def _finalists_end(self, batch: Proposal) -> bool:
+        """Whether the finalists of a batch that are still undecided must end."""
+        if self._finalists.are_slowed(batch):
+            return self._is_left() or self.clock.single_refit_is_due(self.final)
+        return self._stop() or self._finalists.are_enough(self.final)
 
     def _stream(self, plan: Plan, limit_s: float) -> EvaluationStream:
         limits = CallLimits(limit_s, self.state.settings.limits.memory_mb)
@@ -239,13 +241,11 @@ class Exploration:
     def _is_sampled(self) -> bool:
         return self.exploration_plan.patients is not None
 
-    @property
-    def _has_very_many(self) -> bool:
-        """Whether boosters are hastened, and slowed at the end."""
-        return self._is_sampled and self.cohort.n_rows >= VERY_MANY
+    def _is_left(self) -> bool:
+        return self._signals.leave() or self._signals.cancel.is_set()
 
     def _stop(self) -> bool:
-        if self._signals.leave() or self._signals.cancel.is_set():
+        if self._is_left():
             return True
         # Without the simple pipeline there is nothing to deliver or to compare with.
         if 0 not in self._evaluations or not self.clock.evaluations_end():
@@ -253,43 +253,19 @@ class Exploration:
         self._expect_the_members()
         return self.clock.evaluations_end()
 
-    def _enough_finalists(self) -> bool:
-        """Whether the time left is worth more for the best booster, slowed, than for further finalists."""
-        # Decided once for each result, as what runs is then worth its end.
-        known = len(self._evaluations)
-        if self._enough is None or self._enough[0] != known:
-            self._enough = known, self._is_time_for_slow_ones()
-        return self._stop() or self._enough[1]
-
-    def _slow_ones_end(self) -> bool:
-        """Whether a slowed booster must end for the refit of the best one."""
-        if self._signals.leave() or self._signals.cancel.is_set():
-            return True
-        return self.clock.single_refit_is_due(self.final)
-
-    def _is_time_for_slow_ones(self) -> bool:
-        boosters = list_to_slow(self.final) if self._has_very_many else []
-        return bool(boosters) and self.clock.slowdown(boosters[0]) < min(WORTH_MORE, slowest_factor(boosters[0]))
-
     def _explored_enough(self) -> bool:
         """Whether exploration must end, for example because the finalists need the time left."""
-        share = _ENDS_OF_VERY_MANY if self._has_very_many else _EXPLORATION_ENDS
-        return self._stop() or self._finals_are_due(share, _END_MARGIN)
+        return self._stop() or self._finalists.are_overdue(self.explored)
 
     def _time_is_up(self) -> bool:
         """Whether no further batch may be proposed."""
-        share = _SHARE_OF_VERY_MANY if self._has_very_many else _EXPLORATION_SHARE
-        return self._stop() or self._finals_are_due(share, _EXPLORATION_MARGIN)
-
-    def _finals_are_due(self, share: float, margin: float) -> bool:
-        margin *= _MARGINS_OF_VERY_MANY if self._has_very_many else 1.0
-        return self._is_sampled and self.clock.finals_are_due(self.explored, MAX_FINALISTS, share=share, margin=margin)
+        return self._stop() or self._finalists.are_due(self.explored)
 
     def _propose(self) -> Proposal | None:
         """Propose and store the next batch; None when nothing is left to evaluate."""
         settings = self.state.settings
-        finalists = min(MAX_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
-        size = min(settings.batch_size, settings.budget.evaluations - finalists - self._batches.n_configurations)
+        left = settings.budget.evaluations - self._finalists.reserved - self._batches.n_configurations
+        size = min(settings.batch_size, left)
         if size <= 0:
             return None
         if opening := self._batches.opening_left:
@@ -337,35 +313,6 @@ class Exploration:
         self._batches.add(proposal)
         return proposal
 
-    def _finalists(self) -> tuple[Configuration, ...]:
-        """The simple pipeline and the best explored configurations; empty before the first evaluation."""
-        history = self.explored
-        most = min(MAX_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
-        best_first = self.clock.finalists(history, max(0, most))
-        best_first = [*history.evaluations[:1], *best_first]
-        k = {e.number: self.clock.haste(e) if self._has_very_many else 1.0 for e in best_first}
-        chosen = dict.fromkeys(on_all_patients(e, k[e.number]) for e in best_first)
-        known = {e.proposed for e in self.final}
-        return tuple(c for c in chosen if c not in known)[: max(0, most)]
-
-    def _slowed(self) -> tuple[Configuration, ...]:
-        """The best booster among the first finalists that was not slowed yet, as slow as the time left allows."""
-        if self._stop() or not self._has_very_many or len(self._evaluations) >= self.state.settings.budget.evaluations:
-            return ()
-        first, *done = self._batches.final
-        numbers = self._batches.numbers(first.batch)
-        among = replace(self.final, evaluations=tuple(e for e in self.final if e.number in numbers))
-        for booster in list_to_slow(among)[len(done) :]:
-            slower = slowed(booster, self.clock.slowdown(booster))
-            return () if slower is None else (slower,)
-        return ()
-
-    def _record_finalists(self, configurations: tuple[Configuration, ...]) -> bool:
-        """Store a batch of finalists; false if there are none or the search was cancelled."""
-        if self._signals.cancel.is_set():
-            return False
-        return self._record(configurations, self.optimizer_state, is_final=True) is not None
-
     def _missing(self, proposal: Proposal) -> dict[int, Configuration]:
         """Configurations of a batch that are not evaluated yet, by evaluation number."""
         numbered = zip(self._batches.numbers(proposal.batch), proposal.configurations, strict=True)
@@ -410,6 +357,6 @@ class Exploration:
     def _why_cancelled(self) -> str:
         if self._signals.cancel.is_set():
             return "the search was cancelled"
-        if self.clock.evaluations_end():
+        if self.clock.evaluations_end() or len(self._batches.final) > 1:  # a slowed booster runs to the very end
             return "the time budget was spent"
         return "the time left was given to a slower booster" if self._batches.final else "the time to explore was spent"

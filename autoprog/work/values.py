@@ -247,7 +247,10 @@ class _Reader:
         if kind in {None, type(None)}:
             return _expect(type(None), document, place)
         if kind is float and type(document) is int:
-            return float(document)
+            try:
+                return float(document)
+            except OverflowError as error:
+                raise _unlike(place, "of type float") from error
         if kind not in _SCALARS:
             raise TypeError(f"no call can return a {kind}")
         return _expect(kind, document, place)

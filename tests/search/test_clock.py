@@ -5,12 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autoprog.evaluation import Evaluation, History, Status
+from autoprog.evaluation import Evaluation, History, Plan, Status
 from autoprog.performance import METRICS, ScoringContext, make_event_metric
 from autoprog.search.clock import Clock
+from autoprog.search.evaluation_stream import EvaluationStream
+from autoprog.search.ports import CohortRef
 from autoprog.search.refits import Refit, refit_s
 from autoprog.space import Configuration, Step
 from autoprog.survival import StepFunction
+from autoprog.work import CallLimits
+from tests.cohorts import cleveland_cohort
 
 SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
 
@@ -45,6 +49,16 @@ def test_a_busy_machine_has_two_thirds_for_the_delivery() -> None:
     clock.expect(history(1.0, 1.0))
     assert clock.evaluations_end()
     assert clock._delivery_s == pytest.approx(8.0)
+
+
+def test_a_stream_that_computed_nothing_leaves_the_pace_as_it_is() -> None:
+    """Its calls were cut off: a busy machine is no quiet one for that, where a refit has all threads."""
+    plan, cohort = Plan("auc_roc", folds=3, repeats=1, seed=0), cleveland_cohort()
+    stream = EvaluationStream(ref=CohortRef("", ""), cohort=cohort, plan=plan, limits=CallLimits(1.0, 64))
+    clock = Clock(60.0, 0.0, slots=2, n_patients=300)
+    clock.keep_pace(5.0)
+    clock.keep_pace(stream.pace)
+    assert clock.threads == 1
 
 
 def test_rules_begin_only_where_one_can_be_found() -> None:

@@ -138,6 +138,26 @@ def test_a_large_cohort_is_explored_further(bench: ContinuedBench, monkeypatch: 
     assert fresh
 
 
+def test_finalists_that_an_earlier_search_left_undecided_are_no_evaluations_to_spare(
+    bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are not repeated, and one more evaluation is one, not one and theirs."""
+    for name, value in {"_EXPLORED_WHOLE": 200, "_EXPLORED_TRAINING": 100, "_EXPLORED_MINORITY": 20}.items():
+        monkeypatch.setattr(planning, name, value)
+    dispatcher = InlineDispatcher(first_last=False)
+    cut = bench.queue(**budget(12), opening=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(Clock, "evaluations_end", lambda _: dispatcher.calls > 24)
+        bench.runner(dispatcher).run_one()
+    decided = [e for e in bench.evaluations(cut) if e[3] != "cancelled"]
+    assert 6 < len(decided) < 11
+    more = bench.go_on(cut, 13)
+    bench.runner(InlineDispatcher()).run_one()
+    *earlier, last = bench.evaluations(more)
+    assert earlier == decided
+    assert last[0] == 12
+
+
 def test_a_large_cohort_s_opening_is_gone_on_with(bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first search ends within its opening: five pipelines of it, and the best of them on all patients."""
     for name, value in {"_EXPLORED_WHOLE": 200, "_EXPLORED_TRAINING": 100, "_EXPLORED_MINORITY": 20}.items():

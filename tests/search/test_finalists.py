@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from autoprog.evaluation import EvaluatedPath, Evaluation, History, Setting, Status
+from autoprog.optimizer import Proposal
 from autoprog.performance import METRICS
-from autoprog.search.finalists import list_to_slow, on_all_patients, slowed, slowest_factor
+from autoprog.search.batches import Batches
+from autoprog.search.clock import Clock
+from autoprog.search.finalists import Finalists, list_to_slow, on_all_patients, slowed, slowest_factor
+from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Parameter, Step, find_registered
 
 
@@ -66,6 +71,23 @@ def test_a_booster_is_slowed_within_the_space() -> None:
     assert rate_and_trees(slowed(booster(rate=0.2, trees=500), 9.0)) == (0.0667, 1500)
     assert slowed(booster(), 1.4) is None
     assert slowed(booster(rate=0.02), 9.0) is None
+
+
+def test_a_booster_is_slowed_within_the_limit_of_an_evaluation() -> None:
+    """It took 1 s of the 2 s that the client allows; a slower one would be cut off after them."""
+    fast = booster(number=0)
+    batches = Batches([Proposal(0, (fast.configuration,), {}, is_final=True)], ())
+    final = History(METRICS["auc_roc"], (replace(fast, n_patients=100_000),))
+
+    def slower(**limits: float) -> list[tuple[Any, Any]]:
+        settings = SearchSettings.model_validate({"limits": limits, "budget": {"time_s": 7_200}})
+        clock = Clock(7_200, 0.0, slots=2, n_patients=100_000, folds=2)
+        of_many = Finalists(settings, batches, clock, n_patients=100_000, is_sampled=True)
+        return [rate_and_trees(configuration) for configuration in of_many.slower(final)]
+
+    assert slower() == [(0.02, 1000)]
+    assert slower(evaluation_s=2.0) == [(0.0444, 450)]
+    assert slower(evaluation_s=1.5) == []
 
 
 def test_boosters_among_the_best_three_are_slowed_the_best_first() -> None:

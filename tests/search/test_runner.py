@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from autoprog.errors import StoreUnavailableError
-from autoprog.evaluation import Evaluation, History
+from autoprog.evaluation import Evaluation, History, Plan
 from autoprog.search.clock import Clock
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.ports import Claim, SearchState
+from autoprog.search.ports import Claim, CohortRef, SearchState
 from autoprog.search.runner import Runner
-from autoprog.search.tasks import load_cohort
+from autoprog.search.tasks import fit, load_cohort
+from autoprog.space import Configuration
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import EvaluationRepository, SearchRepository
@@ -121,6 +122,55 @@ def test_a_search_that_was_left_goes_on_as_if_it_never_was(bench: Bench, after: 
     assert whole.calls - after <= second.calls <= whole.calls  # folds of undecided evaluations are begun anew
     assert bench.search(broken).ensemble == whole.ensemble
     assert bench.search(broken).rules == whole.rules
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_where_no_member_can_be_refitted_another_pipeline_is_delivered(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, is_late: bool
+) -> None:
+    """All patients need more memory than a fold, say; where the time is up, the quickest of the others is tried."""
+    asked: list[str] = []
+
+    def failing(ref: CohortRef, configuration: Configuration, plan: Plan, threads: int) -> bytes:
+        asked.append(configuration.prediction.algorithm)
+        if asked[-1] == asked[0]:
+            raise ValueError("as the test says")
+        return fit(ref, configuration, plan, threads)
+
+    monkeypatch.setattr("autoprog.search.delivery.delivering.fit", failing)
+    if is_late:
+        monkeypatch.setattr(Clock, "refits_end", lambda _: True)
+    search_id = bench.queue(seed=3, ensemble="best")
+    assert bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded", search.error
+    assert search.ensemble is not None
+    (member,) = search.ensemble["members"]
+    assert member["configuration"]["prediction"]["algorithm"] == asked[-1] != asked[0]
+    assert member["weight"] == 1.0
+    assert search.ensemble["baseline"] is not None
+    assert sum("is left out of the ensemble" in text for text in search.warnings) == len(asked) - 1
+
+
+@pytest.mark.parametrize(("is_late", "most"), [(False, 14), (True, 2)])
+def test_a_search_of_which_nothing_can_be_refitted_fails(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, is_late: bool, most: int
+) -> None:
+    asked: list[Configuration] = []
+
+    def failing(ref: CohortRef, configuration: Configuration, plan: Plan, threads: int) -> bytes:
+        asked.append(configuration)
+        raise ValueError("as the test says")
+
+    monkeypatch.setattr("autoprog.search.delivery.delivering.fit", failing)
+    if is_late:
+        monkeypatch.setattr(Clock, "refits_end", lambda _: True)
+    search_id = bench.queue(seed=3, ensemble="best")
+    assert bench.runner(InlineDispatcher()).run_one()
+    error = bench.search(search_id).error
+    assert error is not None
+    assert error["detail"] == "no member of the ensemble could be refitted: ValueError: as the test says"
+    assert 1 < len(asked) == len(set(asked)) <= most
 
 
 class JoinedDispatcher(InlineDispatcher):

@@ -199,6 +199,7 @@ def array(dtype: str, shape: object) -> str:
         (Point, raw('{"x": 1.0, "colour": "red", "label": null, "more": 1}'), "not a Point"),
         (Point, raw('{"x": -1.0, "colour": "red", "label": null}'), "not a Point"),
         (Point, raw('{"x": "a", "colour": "red", "label": null}'), r"value\.x is not of type float"),
+        (float, raw("1" + "0" * 400), "value is not of type float"),
         (np.ndarray, raw(array("|O", [1]), b"12345678"), "not an array"),
         (np.ndarray, raw(array("<U2", [1]), b"12345678"), "not an array"),
         (np.ndarray, raw(array("<f8", [-1]), b""), "not an array"),

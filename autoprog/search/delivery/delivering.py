@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -53,15 +53,12 @@ def deliver(
     store.record_phase(claim, Phase.ENSEMBLE)
     exploration.clock.count(dispatcher.slots)
     fitted = _fit_ensemble(exploration, history, plan)
-    ensemble, too_late = _in_time(fitted.ensemble, history, plan, exploration.clock)
     # This process computes while the slots refit: small products, for which threads would take cores from the slots.
     with threadpool_limits(1), ThreadPoolExecutor(1) as aside:
         learnt = (exploration.counts()["n_proposed"] or 0) > 0  # of an opening alone the optimizer concludes nothing
         in_time = exploration.clock.allows(posterior_s(len(exploration.explored)))
         concluded = aside.submit(_concluded, exploration) if learnt and in_time else None
-        members, ensemble, left_out = _refit(dispatcher, exploration, ensemble, history, plan, signals)
-        lost = {m.number for m in fitted.ensemble.members} - {m.number for m in ensemble.members}
-        fitted = replace(fitted, ensemble=ensemble, choice=fitted.choice._replace(lost=frozenset(lost)))
+        fitted, members, left_out = _refit(dispatcher, exploration, fitted, signals)
         context = DeliveryContext(
             dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase), aside
         )
@@ -69,7 +66,7 @@ def deliver(
         model = _build_model(fitted, members, summary, None if cohort.visits is None else WindowSchema.of(cohort))
         summary.document["interval"] = model.interval_document
         summary.document["run"] = _run_document(exploration, fitted, model)
-        warnings = [*warnings, *too_late, *left_out, *summary.warnings, *_losses(exploration.history)]
+        warnings = [*warnings, *left_out, *summary.warnings, *_losses(exploration.history)]
         rules = rules_document(summary.rule_sets, model.horizons)
         if learnt and concluded is None:
             warnings.append("the time budget left no time to conclude which algorithms are alike on this cohort")
@@ -147,35 +144,67 @@ def _in_time(ensemble: Ensemble, history: History, plan: Plan, clock: Clock) -> 
 
 
 def _refit(
-    dispatcher: Dispatcher,
-    exploration: Exploration,
-    ensemble: Ensemble,
-    history: History,
-    plan: Plan,
-    signals: Signals,
-) -> tuple[tuple[Member, ...], Ensemble, list[str]]:
-    """Refit every member to all patients; leave out those that fail, with a warning, and reweight the others."""
-    state, outcomes = exploration.state, dict[str, CallOutcome]()
+    dispatcher: Dispatcher, exploration: Exploration, fitted: FittedEnsemble, signals: Signals
+) -> tuple[FittedEnsemble, tuple[Member, ...], list[str]]:
+    """Refit an ensemble to all patients or, while no member can be, one of the other evaluations; with warnings."""
+    warnings, is_last = list[str](), False
+    while True:
+        ensemble, too_late = _in_time(fitted.ensemble, fitted.history, fitted.plan, exploration.clock)
+        outcomes = _refit_members(dispatcher, exploration, ensemble, fitted, signals)
+        failed = {int(o.key): o for o in outcomes if o.status is not CallStatus.SUCCEEDED}
+        warnings += _left_out(failed.values(), len(outcomes))
+        if len(failed) < len(outcomes):
+            break
+        history = _without(fitted.history, failed)
+        if is_last or not history.succeeded:
+            raise SearchFailedError(f"no member of the ensemble could be refitted: {outcomes[0].reason}")
+        if is_last := exploration.clock.refits_end():
+            quickest = min(history.succeeded, key=lambda e: Refit.of(e, fitted.plan.folds).seconds)
+            history = _without(history, {e.number for e in history.succeeded} - {quickest.number})
+        fitted = _fit_ensemble(exploration, history, fitted.plan)
+    ensemble = ensemble.without(failed)
+    lost = {m.number for m in fitted.ensemble.members} - {m.number for m in ensemble.members}
+    values = {int(o.key): o.value for o in outcomes}
+    members = tuple(Member(m.weight, values[m.number]) for m in ensemble.members)
+    fitted = replace(fitted, ensemble=ensemble, choice=fitted.choice._replace(lost=frozenset(lost)))
+    return fitted, members, [*too_late, *warnings]
+
+
+def _without(history: History, numbers: Collection[int]) -> History:
+    """A history in which these evaluations have not succeeded; the simple pipeline stays what others compare with."""
+    evaluations = tuple(replace(e, status=Status.INVALID) if e.number in numbers else e for e in history)
+    return replace(history, evaluations=evaluations)
+
+
+def _refit_members(
+    dispatcher: Dispatcher, exploration: Exploration, ensemble: Ensemble, fitted: FittedEnsemble, signals: Signals
+) -> list[CallOutcome]:
+    """Refit every member, as long as time allows; one outcome each."""
+    state, outcomes = exploration.state, list[CallOutcome]()
 
     # Time limits only what follows the first refit: without any there is no model.
     def stop() -> bool:
-        fitted = any(o.status is CallStatus.SUCCEEDED for o in outcomes.values())
-        return signals.leave() or (fitted and exploration.clock.refits_end())
+        has_model = any(o.status is CallStatus.SUCCEEDED for o in outcomes)
+        return signals.leave() or (has_model and exploration.clock.refits_end())
 
     def call(number: int, configuration: Configuration, threads: int) -> Call:
-        arguments = (state.cohort, configuration, plan, threads)
+        arguments = (state.cohort, configuration, fitted.plan, threads)
         return Call(str(number), fit, arguments, (*list_modules(configuration), _WRITER))
 
-    refits = {e.number: Refit.of(e, plan.folds) for e in history.succeeded}
+    refits = {e.number: Refit.of(e, fitted.plan.folds) for e in fitted.history.succeeded}
     limits = CallLimits(state.settings.final_s, state.settings.limits.memory_mb)
     clock = exploration.clock
     for places, threads in plan_phases([refits[m.number] for m in ensemble.members], clock.slots, clock.threads):
         phase = [ensemble.members[place] for place in places]
         calls = [call(m.number, m.configuration, threads) for m in phase]
         for outcome in run_calls(dispatcher, calls, limits, stop):
-            outcomes[outcome.key] = _checked(outcome)
+            outcomes.append(_checked(outcome))
     signals.check()
-    failed = [o for o in outcomes.values() if o.status is not CallStatus.SUCCEEDED]
+    return outcomes
+
+
+def _left_out(failed: Collection[CallOutcome], n_members: int) -> list[str]:
+    """Warnings of the members that were not refitted."""
     cut = [o for o in failed if o.status is CallStatus.CANCELLED]
     warnings = [
         f"evaluation {o.key} is left out of the ensemble: its refit ended as {o.status}, {o.reason}"
@@ -183,12 +212,8 @@ def _refit(
         if o not in cut
     ]
     if cut:
-        warnings.append(f"the time budget cut the refits of {len(cut)} of {len(outcomes)} members of the ensemble")
-    if len(failed) == len(ensemble.members):
-        raise SearchFailedError(f"no member of the ensemble could be refitted: {failed[0].reason}")
-    ensemble = ensemble.without({int(o.key) for o in failed})
-    members = tuple(Member(m.weight, outcomes[str(m.number)].value) for m in ensemble.members)
-    return members, ensemble, warnings
+        warnings.append(f"the time budget cut the refits of {len(cut)} of {n_members} members of the ensemble")
+    return warnings
 
 
 def _checked(outcome: CallOutcome) -> CallOutcome:
