@@ -25,23 +25,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import event_strata
 from autoprog.performance import ScoringContext
 from autoprog.performance.event_times.measures import performance_and_curve
 from autoprog.survival import HorizonError, NoEventError, NoPairError, ipcw_weights
+from autoprog.validation.event_times.recalibration import event_splits
 from autoprog.validation.recalibration import (
     IDENTITY,
     PRIOR_PRECISION,
     Recalibration,
     fit_intercept,
     fit_recalibration,
-    recalibration_splits,
     shrunk_recalibration,
 )
 
 _Floats = NDArray[np.float64]
 
-_FOLDS = 10
 _MIN_EVENTS = 2
 
 
@@ -122,11 +120,8 @@ def cross_fitted_competing(
     groups: NDArray[np.integer] | None = None,
 ) -> _Floats:
     """Recalibrate each tenth of the patients by the others, from out-of-fold F and recalibrated `of_interest`."""
-    seen = (y["event"] > 0).astype(np.int8)
-    holders = int(seen.sum()) if groups is None else len(np.unique(groups[seen == 1]))
-    folds = max(2, min(_FOLDS, holders))
     told = np.empty(F.shape)
-    for train, test in recalibration_splits(event_strata(seen, folds), folds, groups, rng):
+    for train, test in event_splits(y["event"] > 0, groups, rng):
         told[test] = with_competing(F[test], of_interest[test], fit_competing(y[train], F[train], follow_up))
     return told
 
