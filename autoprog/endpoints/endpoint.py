@@ -23,7 +23,8 @@ from autoprog.cohort.messages import count_text
 from autoprog.ensemble import Ensemble
 from autoprog.evaluation import History
 from autoprog.interpreter import ObservedOutcome
-from autoprog.performance import Estimate, Metric, ScoreEstimate
+from autoprog.performance import Metric, ScoreEstimate
+from autoprog.survival import Interval
 from autoprog.validation import (
     Corrected,
     Correction,
@@ -195,7 +196,7 @@ class Endpoint(Protocol):
         """Measures of the ensemble alone: calibration, net benefit beside the baseline's, and more, ready for JSON."""
         ...
 
-    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Estimate]]:
+    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Interval]]:
         """Compare risks P with Q, both (n, H), on the same patients: AUC first, Brier score and more, by horizon."""
         ...
 
