@@ -62,7 +62,7 @@ def fit_competing(
     Returns
     -------
     tuple of Recalibration, length n_causes - 1
-        The identity for a cause seen in fewer than two patients.
+        The identity for a cause that fewer than two patients had by the last horizon, or are known not to have had.
     """
     h = np.array(follow_up.horizons)
     w = ipcw_weights(y["time"], y["event"], h, follow_up.censoring)
@@ -71,8 +71,10 @@ def fit_competing(
     for k, share in enumerate(np.moveaxis(_shares(F), 1, 0), start=2):
         earlier = by_now & ((y["event"] > 0) & (y["event"] < k))[:, None]
         asked = (w > 0) & ~earlier
-        seen = (by_now & (y["event"] == k)[:, None])[asked].astype(np.int8)
-        if min(seen.sum(), (1 - seen).sum()) < _MIN_EVENTS:
+        had = by_now & (y["event"] == k)[:, None]
+        seen = had[asked].astype(np.int8)
+        # A patient counts once, however many horizons there are.
+        if min((asked & part).any(axis=1).sum() for part in (had, ~had)) < _MIN_EVENTS:
             maps.append(IDENTITY)
         elif shrunk:
             maps.append(shrunk_recalibration(seen, share[asked], weights=w[asked], precision=PRIOR_PRECISION * len(h)))
@@ -169,7 +171,7 @@ def _measured(
     events = int(((y["event"] == 1) & (y["time"] <= horizon)).sum())
     nothing = {"n_events": events, "performance": None, "calibration_curve": None}
     if events < _MIN_EVENTS:
-        return {**nothing, "reason": f"{events} patients had it until then"}
+        return {**nothing, "reason": f"{events} had it until then, and at least {_MIN_EVENTS} are needed"}
     try:
         told, curve = performance_and_curve(y, p, horizon, groups)
     except (HorizonError, NoEventError, NoPairError) as error:
