@@ -93,7 +93,7 @@ class BinaryEndpoint:
         return [f"of {count_text(n, self.cohort.outcome.row)} {events} have the outcome; {wanted}"]
 
     def update_faults(self, horizons: Sequence[float], least: int) -> list[str]:
-        return few_of_an_outcome(self.cohort, self.y == 1, least)
+        return few_of_an_outcome(self.cohort, self.y == 1, self.y == 0, least)
 
     def count_rarer(self) -> int:
         return self.cohort.target.count_rarer(self.y)

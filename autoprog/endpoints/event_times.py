@@ -119,8 +119,10 @@ class EventEndpoint:
         return [f"the model's horizon {reason}" for reason in reasons if reason]
 
     def update_faults(self, horizons: Sequence[float], least: int) -> list[str]:
-        with_it = (self.y["event"] == 1) & (self.y["time"] <= horizons[-1])
-        return [*self.validation_faults(horizons), *few_of_an_outcome(self.cohort, with_it, least, horizons[-1])]
+        had = (self.y["event"] == 1) & (self.y["time"] <= horizons[-1])
+        # Of patients who were lost before, nothing is known.
+        had_not = (self.y["time"] > horizons[-1]) | (self.y["event"] > 1)
+        return [*self.validation_faults(horizons), *few_of_an_outcome(self.cohort, had, had_not, least, horizons[-1])]
 
     def count_rarer(self) -> int:
         return self.cohort.target.count_rarer(self.y)

@@ -100,7 +100,11 @@ def test_a_cause_that_nobody_has_is_said_to_be_unmeasured() -> None:
     y = y[y["event"] != 3]
     F = F[: len(y)]
     told = cause_documents(y, F[:, :, 1], ("death", "relapse", "transplant"), 2.0)[1]
-    nothing = {"performance": None, "calibration_curve": None, "reason": "0 had it until then, and at least 2 are needed"}
+    nothing = {
+        "performance": None,
+        "calibration_curve": None,
+        "reason": "0 had it until then, and at least 2 are needed",
+    }
     assert told == {"cause": "transplant", "n_events": 0, **nothing}
     assert fit_competing(y, F, follow_up)[1] == IDENTITY
 
