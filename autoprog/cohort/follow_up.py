@@ -82,6 +82,9 @@ def follow_up(cohort: Cohort) -> FollowUpSummary | None:
     return FollowUpSummary(events, counts[0], float(time.sum()), median_follow_up(time, y > 0))
 
 
+_ROUNDING = 1e-9  # of a product that is one half
+
+
 def median_follow_up(time: NDArray[np.float64], event: NDArray[np.bool_]) -> float | None:
     """Median follow-up by the reverse Kaplan-Meier estimate; None if it stays above one half."""
     times, place = np.unique(time, return_inverse=True)
@@ -90,7 +93,7 @@ def median_follow_up(time: NDArray[np.float64], event: NDArray[np.bool_]) -> flo
     # At equal times an event precedes a censoring.
     at_risk = np.cumsum((censored + events)[::-1])[::-1] - events
     survival = np.cumprod(1 - np.divide(censored, at_risk, out=np.zeros(len(times)), where=at_risk > 0))
-    reached = np.flatnonzero(survival <= 0.5)
+    reached = np.flatnonzero(survival <= 0.5 + _ROUNDING)
     return float(times[reached[0]]) if len(reached) else None
 
 

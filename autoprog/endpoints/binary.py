@@ -17,8 +17,6 @@ from autoprog.evaluation import History
 from autoprog.interpreter import BinaryOutcome, Clusters
 from autoprog.performance import (
     METRICS,
-    Coefficient,
-    Estimate,
     Metric,
     Performance,
     ScoreEstimate,
@@ -34,6 +32,7 @@ from autoprog.performance import (
     operating_document,
     risk_distribution,
 )
+from autoprog.survival import Interval
 from autoprog.validation import (
     Beside,
     Corrected,
@@ -94,7 +93,7 @@ class BinaryEndpoint:
         return [f"of {count_text(n, self.cohort.outcome.row)} {events} have the outcome; {wanted}"]
 
     def update_faults(self, horizons: Sequence[float], least: int) -> list[str]:
-        return few_of_an_outcome(self.cohort, self.y == 1, least)
+        return few_of_an_outcome(self.cohort, self.y == 1, self.y == 0, least)
 
     def count_rarer(self) -> int:
         return self.cohort.target.count_rarer(self.y)
@@ -183,10 +182,10 @@ class BinaryEndpoint:
             "operating": operating_document(y, p, self.thresholds, groups=groups, ranked=risks.raw),
         }
 
-    def _slope(self, p: Risks) -> Coefficient | None:
+    def _slope(self, p: Risks) -> Interval | None:
         return delivered_slope(self.y, p, shrunk_recalibration(self.y, p), self.cohort.groups)
 
-    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Estimate]]:
+    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Interval]]:
         p, q = P[:, 0], Q[:, 0]
         return [compute_gains(self.y, (p, p), (q, q), self.thresholds, self.cohort.groups)]
 
@@ -243,10 +242,9 @@ class BinaryEndpoint:
         return int(self.y.sum())
 
 
-def _with_slope(performance: Performance, slope: Coefficient | None) -> Performance:
+def _with_slope(performance: Performance, slope: Interval | None) -> Performance:
     """Replace the slope of cross-fitted risks, which is too low, by the delivered model's."""
     intervals = {name: found for name, found in performance.intervals.items() if name != "slope"}
     if slope is None:
         return replace(performance, slope=None, intervals=intervals)
-    intervals["slope"] = Estimate(slope.estimate, slope.lower, slope.upper)
-    return replace(performance, slope=slope.estimate, intervals=intervals)
+    return replace(performance, slope=slope.estimate, intervals={**intervals, "slope": slope})

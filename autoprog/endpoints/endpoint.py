@@ -23,7 +23,8 @@ from autoprog.cohort.messages import count_text
 from autoprog.ensemble import Ensemble
 from autoprog.evaluation import History
 from autoprog.interpreter import ObservedOutcome
-from autoprog.performance import Estimate, Metric, ScoreEstimate
+from autoprog.performance import Metric, ScoreEstimate
+from autoprog.survival import Interval
 from autoprog.validation import (
     Corrected,
     Correction,
@@ -53,14 +54,13 @@ def compared_by_rank(history: History) -> tuple[Risks, Risks] | None:
 
 
 def few_of_an_outcome(
-    cohort: Cohort, with_it: NDArray[np.bool_], least: int, horizon: float | None = None
+    cohort: Cohort, with_it: NDArray[np.bool_], without: NDArray[np.bool_], least: int, horizon: float | None = None
 ) -> list[str]:
-    """Say so if fewer than `least` rows have the outcome, or do not."""
-    events = int(with_it.sum())
-    fewer = min(events, cohort.n_rows - events)
+    """Say so if fewer than `least` rows have the outcome, or are known not to have it."""
+    fewer = min(int(with_it.sum()), int(without.sum()))
     if fewer >= least:
         return []
-    what = "have the outcome" if fewer == events else "do not have the outcome"
+    what = "have the outcome" if fewer == with_it.sum() else "are known not to have the outcome"
     if horizon is not None:
         what = f"{what} until the model's horizon {horizon:g}"
     return [f"only {count_text(fewer, cohort.outcome.row)} {what}; a recalibration takes at least {least}"]
@@ -195,7 +195,7 @@ class Endpoint(Protocol):
         """Measures of the ensemble alone: calibration, net benefit beside the baseline's, and more, ready for JSON."""
         ...
 
-    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Estimate]]:
+    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Interval]]:
         """Compare risks P with Q, both (n, H), on the same patients: AUC first, Brier score and more, by horizon."""
         ...
 

@@ -18,7 +18,6 @@ from autoprog.evaluation import History
 from autoprog.interpreter import Clusters, IncidenceOutcome, ObservedOutcome
 from autoprog.performance import (
     EVENT_METRICS,
-    Estimate,
     Metric,
     ScoreEstimate,
     ScoringContext,
@@ -33,7 +32,7 @@ from autoprog.performance import (
     observed_incidences,
     overall_performance,
 )
-from autoprog.survival import ipcw_weights
+from autoprog.survival import Interval, ipcw_weights
 from autoprog.validation import (
     Beside,
     Corrected,
@@ -120,8 +119,10 @@ class EventEndpoint:
         return [f"the model's horizon {reason}" for reason in reasons if reason]
 
     def update_faults(self, horizons: Sequence[float], least: int) -> list[str]:
-        with_it = (self.y["event"] == 1) & (self.y["time"] <= horizons[-1])
-        return [*self.validation_faults(horizons), *few_of_an_outcome(self.cohort, with_it, least, horizons[-1])]
+        had = (self.y["event"] == 1) & (self.y["time"] <= horizons[-1])
+        # Of patients who were lost before, nothing is known.
+        had_not = (self.y["time"] > horizons[-1]) | (self.y["event"] > 1)
+        return [*self.validation_faults(horizons), *few_of_an_outcome(self.cohort, had, had_not, least, horizons[-1])]
 
     def count_rarer(self) -> int:
         return self.cohort.target.count_rarer(self.y)
@@ -213,7 +214,7 @@ class EventEndpoint:
         for k, document in enumerate(horizons):
             document["causes"] = cause_documents(y, F[:, :, k], names, document["horizon"], self.cohort.groups)
 
-    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Estimate]]:
+    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Interval]]:
         y, groups = self.y, self.cohort.groups
         pairs = zip(P.T, Q.T, self.context.horizons, strict=True)
         return [compute_event_gains(y, (p, p), (q, q), horizon, groups) for p, q, horizon in pairs]

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.endpoints import Endpoint
-from autoprog.performance import Estimate
+from autoprog.survival import Interval
 
 _Floats = NDArray[np.float64]
 LESS_IS_BETTER = frozenset({"brier"})
@@ -38,12 +38,12 @@ class InputImportance:
     ----------
     feature : str
         The input.
-    horizons : tuple of (float or None, mapping of str to Estimate)
+    horizons : tuple of (float or None, mapping of str to Interval)
         Loss of each measure at each horizon, more for more important inputs; (None, ...) alone without a time.
     """
 
     feature: str
-    horizons: tuple[tuple[float | None, Mapping[str, Estimate]], ...]
+    horizons: tuple[tuple[float | None, Mapping[str, Interval]], ...]
 
     @property
     def size(self) -> float:
@@ -73,17 +73,17 @@ def measure_importance(endpoint: Endpoint, feature: str, q: _Floats, shuffled: _
     )
 
 
-def _losses(endpoint: Endpoint, q: _Floats, other: _Floats) -> list[dict[str, Estimate]]:
+def _losses(endpoint: Endpoint, q: _Floats, other: _Floats) -> list[dict[str, Interval]]:
     return [
         {name: _negated(gain) if name in LESS_IS_BETTER else gain for name, gain in gains.items()}
         for gains in endpoint.gains(q, other)
     ]
 
 
-def _negated(gain: Estimate) -> Estimate:
-    return Estimate(-gain.estimate, -gain.upper, -gain.lower)
+def _negated(gain: Interval) -> Interval:
+    return Interval(-gain.estimate, -gain.upper, -gain.lower)
 
 
-def _mean(estimates: Sequence[Estimate]) -> Estimate:
+def _mean(estimates: Sequence[Interval]) -> Interval:
     means = np.mean([(each.estimate, each.lower, each.upper) for each in estimates], axis=0)
-    return Estimate(*(float(x) for x in means))
+    return Interval(*(float(x) for x in means))

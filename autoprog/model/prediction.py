@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Feature
 from autoprog.ensemble import average
+from autoprog.model.contributions import RisksAndCauses
 from autoprog.performance import compute_logit
 from autoprog.validation import mixture_bounds, shares_of_variance, with_competing
 
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
 
 _REACH = 10.0
 
-Table = NDArray[np.float64] | Mapping[int, NDArray[np.float64]]
+_Floats = NDArray[np.float64]
+_Tables = Mapping[int, _Floats]
+
+Table = _Floats | _Tables
 """Input of a model; for visits, one table per window length."""
 
-ClipBounds = tuple[NDArray[np.float64], NDArray[np.float64]]
+ClipBounds = tuple[_Floats, _Floats]
 
 N_DRAWS = 32
 """Draws of a patient's missing values."""
@@ -40,16 +44,16 @@ class EnsemblePrediction:
     """Risks of some patients by a model's members."""
 
     # The patients, (n, n_features), clipped, with missing values as NaN; for visits, the longest window.
-    X: NDArray[np.float64]
+    X: _Floats
     # Recalibrated weighted mean, (n,) or (n, n_horizons).
-    risks: NDArray[np.float64]
+    risks: _Floats
     # Risks of every cause, (n, n_causes, n_horizons); None if the outcome has no time.
-    causes: NDArray[np.float64] | None = None
+    causes: _Floats | None = None
     # Ends of the intervals, (n, 2) or (n, n_horizons, 2); None if not requested, or the model has none.
-    bounds: NDArray[np.float64] | None = None
+    bounds: _Floats | None = None
     # Share of the variance of the log odds at the last horizon that knowing a missing value would remove, in [0, 1],
     # (n, n_features); 0 for a known value; None as `bounds`.
-    widening: NDArray[np.float64] | None = None
+    widening: _Floats | None = None
 
 
 def build_prediction(
@@ -64,27 +68,25 @@ def build_prediction(
     # `removed` marks cells, shape = (n, n_features), that were taken from a patient: they are drawn in any case.
     tables = X if isinstance(X, Mapping) else {0: X}
     tables = {w: np.clip(x, *model.clip_bounds) for w, x in tables.items()}
-    longest = tables[max(tables)]
+    longest = _longest(tables)
     bounds = bounds and bool(model.intervals)
     drawn = _cells_to_draw(model, longest, removed)
+    # Intervals are by draws of all missing values, which a model of an earlier version cannot draw.
     over_draws = np.isnan(longest).any(axis=1) if bounds and model.distribution is not None else drawn.any(axis=1)
     if not over_draws.any():
-        return _answer_as_they_are(model, tables, longest, times, bounds=bounds)
+        return _predict_as_they_are(model, tables, times, bounds=bounds)
     parts = []
     if not over_draws.all():
-        rest = {w: x[~over_draws] for w, x in tables.items()}
-        answer = _answer_as_they_are(model, rest, longest[~over_draws], times, bounds=bounds)
-        parts.append((np.flatnonzero(~over_draws), answer))
+        rows = np.flatnonzero(~over_draws)
+        parts.append((rows, _predict_as_they_are(model, _take(tables, rows), times, bounds=bounds)))
     rows = np.flatnonzero(over_draws)
     for chunk in np.array_split(rows, -(-len(rows) * N_DRAWS // _ROWS_AT_ONCE)):
-        some = {w: x[chunk] for w, x in tables.items()}
-        parts.append((chunk, _answer_over_draws(model, some, longest[chunk], drawn[chunk], times, bounds=bounds)))
+        some = _take(tables, chunk)
+        parts.append((chunk, _predict_over_draws(model, some, drawn[chunk], times, bounds=bounds)))
     return _in_order(parts, longest)
 
 
-def _cells_to_draw(
-    model: PrognosticModel, longest: NDArray[np.float64], removed: NDArray[np.bool_] | None
-) -> NDArray[np.bool_]:
+def _cells_to_draw(model: PrognosticModel, longest: _Floats, removed: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     """Missing cells over which the risk is averaged, shape = (n, n_features).
 
     The members learnt what it means to lack a feature that training patients lacked, and were validated with such
@@ -96,19 +98,70 @@ def _cells_to_draw(
     return drawn if removed is None else drawn | removed
 
 
-class _Told(NamedTuple):
-    """Predictions for patients as they are; `centre` and `spread` are of the log odds, if requested."""
+def _predict_as_they_are(
+    model: PrognosticModel, tables: _Tables, times: Sequence[float] | None, *, bounds: bool
+) -> EnsemblePrediction:
+    """Predict with missing values left to the members."""
+    X, found = _longest(tables), _ask_members(model, tables, times)
+    if not bounds:
+        return EnsemblePrediction(X, found.risks, found.causes)
+    centre, spread = _log_odds(model, X, found)
+    ends = mixture_bounds(centre[None], spread[None])
+    return EnsemblePrediction(X, found.risks, found.causes, _around(ends, found.risks), np.zeros_like(X))
 
-    risks: NDArray[np.float64]
-    causes: NDArray[np.float64] | None
-    centre: NDArray[np.float64] | None
-    spread: NDArray[np.float64] | None
+
+def _predict_over_draws(
+    model: PrognosticModel,
+    tables: _Tables,
+    drawn: NDArray[np.bool_],
+    times: Sequence[float] | None,
+    *,
+    bounds: bool,
+) -> EnsemblePrediction:
+    """Average the risk over draws of some missing cells; intervals are by draws of all, moved to this risk."""
+    assert model.distribution is not None  # noqa: S101  called only for a model with a distribution
+    X = _longest(tables)
+    unknown, completed = np.isnan(X), model.distribution.completed(X, N_DRAWS)
+    if not bounds:
+        return EnsemblePrediction(X, *_average_over_draws(model, tables, completed, drawn, times))
+    of_draws = _draw(tables, completed, unknown)
+    found = _ask_members(model, of_draws, times)
+    centre, spread = (_by_draw(values) for values in _log_odds(model, _longest(of_draws), found))
+    risks, causes = _mean_of_draws(found)
+    last = (centre, spread) if centre.ndim == 2 else (centre[:, :, -1], spread[:, :, -1])
+    widening = np.where(unknown, shares_of_variance(completed, *last), 0.0)
+    if (unknown != drawn).any():
+        averaged = risks
+        risks, causes = _average_over_draws(model, tables, completed, drawn, times)
+        centre = centre + compute_logit(risks) - compute_logit(averaged)
+    return EnsemblePrediction(X, risks, causes, _around(mixture_bounds(centre, spread), risks), widening)
 
 
-def _told(
-    model: PrognosticModel, tables: Mapping[int, NDArray[np.float64]], times: Sequence[float] | None, *, spread: bool
-) -> _Told:
-    longest = tables[max(tables)]
+def _average_over_draws(
+    model: PrognosticModel, tables: _Tables, completed: _Floats, drawn: NDArray[np.bool_], times: Sequence[float] | None
+) -> RisksAndCauses:
+    """Risks, and risks of every cause, averaged over draws of the marked cells."""
+    risks, causes = _ask_members(model, tables, times)[:2]
+    rows = np.flatnonzero(drawn.any(axis=1))
+    if len(rows):
+        some = _draw(_take(tables, rows), completed[:, rows], drawn[rows])
+        risks[rows], of_causes = _mean_of_draws(_ask_members(model, some, times))
+        if causes is not None and of_causes is not None:
+            causes[rows] = of_causes
+    return risks, causes
+
+
+class _Found(NamedTuple):
+    """Risks of some patients by the members; p, (t, n) or (t, n, H), and `averaged` are before the recalibration."""
+
+    risks: _Floats
+    causes: _Floats | None
+    p: _Floats
+    averaged: _Floats
+
+
+def _ask_members(model: PrognosticModel, tables: _Tables, times: Sequence[float] | None) -> _Found:
+    longest = _longest(tables)
     rows = [tables.get(m.window or 0, longest) for m in model.members]
     target, w = model.outcome.target, model.weights
     until = model.horizons if times is None else times
@@ -120,117 +173,54 @@ def _told(
     averaged = np.clip(average(w, p, model.scale), 0.0, 1.0)
     risks = model.recalibration.apply(averaged)
     causes = target.by_cause(average(w, F, "risk"), risks, partial(with_competing, maps=model.competing))
-    if not spread:
-        return _Told(risks, causes, None, None)
-    curves, mean = target.as_curves(p), target.as_curves(averaged)
+    return _Found(risks, causes, p, averaged)
+
+
+def _log_odds(model: PrognosticModel, X: _Floats, found: _Found) -> tuple[_Floats, _Floats]:
+    """Log odds of the risks and their standard deviations, both of the shape of the risks."""
+    target = model.outcome.target
+    curves, mean = target.as_curves(found.p), target.as_curves(found.averaged)
     spreads = [
-        each.spread(longest, curves[..., k], w, mean[..., k], model.recalibration)
+        each.spread(X, curves[..., k], model.weights, mean[..., k], model.recalibration)
         for k, each in enumerate(model.intervals)
     ]
-    found = target.from_curves(np.stack(spreads, axis=-1))
     # The centre is the risk itself: only the spread uses the clipped average.
-    return _Told(risks, causes, compute_logit(risks), found)
+    return compute_logit(found.risks), target.from_curves(np.stack(spreads, axis=-1))
 
 
-def _answer_as_they_are(
-    model: PrognosticModel,
-    tables: Mapping[int, NDArray[np.float64]],
-    longest: NDArray[np.float64],
-    times: Sequence[float] | None,
-    *,
-    bounds: bool,
-) -> EnsemblePrediction:
-    """Predict with missing values left to the members' imputations."""
-    told = _told(model, tables, times, spread=bounds)
-    if told.centre is None or told.spread is None:
-        return EnsemblePrediction(longest, told.risks, told.causes)
-    ends = mixture_bounds(told.centre[None], told.spread[None])
-    return EnsemblePrediction(longest, told.risks, told.causes, _around(ends, told.risks), np.zeros_like(longest))
+def _longest(tables: _Tables) -> _Floats:
+    return tables[max(tables)]
 
 
-def _answer_over_draws(
-    model: PrognosticModel,
-    tables: Mapping[int, NDArray[np.float64]],
-    longest: NDArray[np.float64],
-    drawn: NDArray[np.bool_],
-    times: Sequence[float] | None,
-    *,
-    bounds: bool,
-) -> EnsemblePrediction:
-    """Average the risk over draws of some missing cells; intervals are by draws of all, moved to this risk.
-
-    A shorter window lacks what its visits do not show.
-    """
-    assert model.distribution is not None  # noqa: S101  called only for a model with a distribution
-    completed = model.distribution.completed(longest, N_DRAWS)
-    unknown = np.isnan(longest)
-    all_drawn = bool((unknown == drawn).all())
-    if not (bounds and all_drawn):
-        risks, causes = _partly_drawn(model, tables, completed, drawn, times)
-    if not bounds:
-        return EnsemblePrediction(longest, risks, causes)
-    averaged, of_causes, centre, spread = _over_draws(model, tables, completed, unknown, times, spread=True)
-    assert centre is not None  # noqa: S101  asked for
-    assert spread is not None  # noqa: S101  asked for
-    last = (centre, spread) if centre.ndim == 2 else (centre[:, :, -1], spread[:, :, -1])
-    shares = np.where(unknown, shares_of_variance(completed, *last), 0.0)
-    if all_drawn:
-        risks, causes = averaged, of_causes
-    else:
-        centre = centre + compute_logit(risks) - compute_logit(averaged)
-    return EnsemblePrediction(longest, risks, causes, _around(mixture_bounds(centre, spread), risks), shares)
+def _take(tables: _Tables, rows: NDArray[np.intp]) -> _Tables:
+    return {w: x[rows] for w, x in tables.items()}
 
 
-def _partly_drawn(
-    model: PrognosticModel,
-    tables: Mapping[int, NDArray[np.float64]],
-    completed: NDArray[np.float64],
-    drawn: NDArray[np.bool_],
-    times: Sequence[float] | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Risks and risks of every cause, averaged over draws of the marked cells."""
-    risks, causes, _, _ = _told(model, tables, times, spread=False)
-    rows = drawn.any(axis=1)
-    if rows.any():
-        some = {w: x[rows] for w, x in tables.items()}
-        mean, of_causes, _, _ = _over_draws(model, some, completed[:, rows], drawn[rows], times, spread=False)
-        risks[rows] = mean
-        if causes is not None and of_causes is not None:
-            causes[rows] = of_causes
-    return risks, causes
+def _draw(tables: _Tables, completed: _Floats, drawn: NDArray[np.bool_]) -> _Tables:
+    """Fill the marked cells with each draw, `completed` (n_draws, n, n_features): one table below another."""
+    # A shorter window lacks what its visits do not show.
+    return {w: np.where(drawn & np.isnan(x), completed, x).reshape(-1, x.shape[1]) for w, x in tables.items()}
 
 
-def _over_draws(
-    model: PrognosticModel,
-    tables: Mapping[int, NDArray[np.float64]],
-    completed: NDArray[np.float64],
-    drawn: NDArray[np.bool_],
-    times: Sequence[float] | None,
-    *,
-    spread: bool,
-) -> _Told:
-    """Predict with the marked cells drawn: mean risks, and centre and spread by draw, shape = (n_draws, n, ...)."""
-    n, m = drawn.shape
-    flat = {w: np.where(drawn & np.isnan(x), completed, x).reshape(-1, m) for w, x in tables.items()}
-    told = _told(model, flat, times, spread=spread)
-    risks, causes, centre, spreads = (
-        None if each is None else each.reshape(N_DRAWS, n, *each.shape[1:]) for each in told
-    )
-    assert risks is not None  # noqa: S101  always set
-    return _Told(risks.mean(axis=0), None if causes is None else causes.mean(axis=0), centre, spreads)
+def _by_draw(values: _Floats) -> _Floats:
+    """What was found of the tables of `_draw`, shape = (n_draws, n, ...)."""
+    return values.reshape(N_DRAWS, -1, *values.shape[1:])
 
 
-def _around(ends: NDArray[np.float64], risks: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_of_draws(found: _Found) -> RisksAndCauses:
+    causes = None if found.causes is None else _by_draw(found.causes).mean(axis=0)
+    return _by_draw(found.risks).mean(axis=0), causes
+
+
+def _around(ends: _Floats, risks: _Floats) -> _Floats:
     """Widen intervals to hold the risk: a mean over skewed draws may lie beyond nine in ten of them."""
     return np.stack([np.minimum(ends[..., 0], risks), np.maximum(ends[..., 1], risks)], axis=-1)
 
 
-def _in_order(
-    parts: Sequence[tuple[NDArray[np.intp], EnsemblePrediction]], longest: NDArray[np.float64]
-) -> EnsemblePrediction:
+def _in_order(parts: Sequence[tuple[NDArray[np.intp], EnsemblePrediction]], longest: _Floats) -> EnsemblePrediction:
     """Combine predictions for parts of the patients."""
 
-    def whole(name: str) -> NDArray[np.float64] | None:
+    def whole(name: str) -> _Floats | None:
         found = [(rows, getattr(answer, name)) for rows, answer in parts]
         if any(part is None for _, part in found):
             return None

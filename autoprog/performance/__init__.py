@@ -3,7 +3,6 @@
 from autoprog.performance.calibration import (
     Calibration,
     CalibrationCurve,
-    Coefficient,
     SmoothCalibration,
     calibration_curve,
     compute_calibration,
@@ -53,7 +52,7 @@ from autoprog.performance.metrics import (
 )
 from autoprog.performance.operating import operating_document
 from autoprog.performance.resampled import bootstrap_rows
-from autoprog.performance.score import Estimate, ScoreEstimate, estimate_score
+from autoprog.performance.score import ScoreEstimate, estimate_score
 from autoprog.performance.stratified import observed_incidences, observed_shares
 from autoprog.performance.subgroups import Subgroup, measure_subgroups, usual_subgroups
 
@@ -65,10 +64,8 @@ __all__ = [
     "THRESHOLDS",
     "Calibration",
     "CalibrationCurve",
-    "Coefficient",
     "DecisionCurve",
     "Direction",
-    "Estimate",
     "HorizonPerformance",
     "Measure",
     "Metric",

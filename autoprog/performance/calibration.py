@@ -13,13 +13,8 @@ Distance of risks from a smooth calibration curve: ICI, E50 and E90.
     y       outcomes, 1 for a patient with the outcome                        (n,)
     p       risks                                                             (n,)
     x       linear predictor, logit(p)                                        (n,)
-    t       knots, ascending                                                  (k,)
-    Z       restricted cubic spline of x: linear beyond the first and the last knot   (n, k)
+    Z       restricted cubic spline of x, of `autoprog.survival.spline_columns`   (n, k)
     f       smooth calibration curve, P(y = 1 | p) = expit(Z beta)            (n,)
-
-    Z_1 = 1,  Z_2 = x,
-    Z_{j+2} = [ (x - t_j)+^3 - (x - t_{k-1})+^3 (t_k - t_j)/(t_k - t_{k-1})
-                + (x - t_k)+^3 (t_{k-1} - t_j)/(t_k - t_{k-1}) ] / (t_k - t_1)^2,   j = 1, ..., k - 2
 
     ICI = mean |p - f|,  E50 = median |p - f|,  E90 = 90th percentile of |p - f|
 
@@ -45,26 +40,17 @@ from scipy.special import expit
 from autoprog.performance.influence import of_expected_observed, standard_error
 from autoprog.performance.logistic import fit_logistic, overlap
 from autoprog.performance.metrics import compute_logit
-from autoprog.performance.score import LEVEL, Estimate, make_estimate, n_rarer
-from autoprog.survival import curve_distances, curve_reach, grouped_quantile, spline_columns, spline_knots
-
-
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """Regression coefficient with its Wald interval of level `LEVEL`; groups give Student's quantile."""
-
-    estimate: float
-    lower: float
-    upper: float
+from autoprog.performance.score import LEVEL, make_interval, n_rarer
+from autoprog.survival import Interval, curve_distances, curve_reach, grouped_quantile, spline_columns, spline_knots
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """Calibration of risks."""
 
-    slope: Coefficient | None  # 1 is ideal, below 1 too extreme; None if risks are equal or separate the outcomes
-    intercept: Coefficient  # 0 is ideal; above 0 the risks are too low on the whole
-    expected_observed: Estimate  # 1 is ideal; above 1 the risks are too high on the whole
+    slope: Interval | None  # 1 is ideal, below 1 too extreme; None if risks are equal or separate the outcomes
+    intercept: Interval  # 0 is ideal; above 0 the risks are too low on the whole
+    expected_observed: Interval  # 1 is ideal; above 1 the risks are too high on the whole
     level: float = LEVEL  # of the intervals
 
     def to_json(self) -> dict[str, Any]:
@@ -103,30 +89,29 @@ def compute_calibration(
 
 def expected_observed(
     y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
-) -> Estimate:
+) -> Interval:
     """Estimate the ratio of expected to observed events, with its interval."""
     ratio, error = float(p.sum() / y.sum()), standard_error(of_expected_observed(y, p), groups)
-    return make_estimate("expected_observed", ratio, error, n_rarer(y, groups), grouped=groups is not None)
+    return make_interval("expected_observed", ratio, error, n_rarer(y, groups), grouped=groups is not None)
 
 
 def _last_coefficient(
     y: NDArray[np.integer], Z: NDArray[np.float64], offset: NDArray[np.float64], groups: NDArray[np.integer] | None
-) -> Coefficient:
-    """Fit an unpenalised logistic regression and return its last coefficient."""
+) -> Interval:
+    """Fit an unpenalised logistic regression; its last coefficient with Wald's interval of level `LEVEL`."""
     beta, covariance = fit_logistic(y, Z, offset, groups)
     estimate, error = float(beta[-1]), float(np.sqrt(covariance[-1, -1]))
     reach = grouped_quantile(LEVEL, groups) * error
-    return Coefficient(estimate, estimate - reach, estimate + reach)
+    return Interval(estimate, estimate - reach, estimate + reach)
 
 
-_METHODS = {
+_METHODS = {  # by number of knots
     1: "one frequency for all, as the risks are equal",
     2: "logistic in the logit of the risk, as the risks differ too little for a spline, or it separates the outcomes",
 }
-_LINE, _DIVERGED = 2, 15.0  # columns of a line; log odds from which a curve has no finite estimate
+_LINE, _DIVERGED = 2, 15.0  # knots of a line; log odds from which a curve has no finite estimate
 _SPLINE = "logistic in a restricted cubic spline of the logit of the risk, {} knots"
 
-_LEVEL = LEVEL
 _NAMES = ("ici", "e50", "e90")
 _PERCENTILES, _DECIMALS = np.linspace(0.01, 0.99, 50), 6  # default points of a curve
 
@@ -139,7 +124,7 @@ class SmoothCalibration:
     e50: float  # median over patients
     e90: float  # 90th percentile over patients
     method: str  # how the curve was smoothed
-    intervals: dict[str, Estimate]  # by name
+    intervals: dict[str, Interval]  # by name
 
 
 def smooth_calibration(
@@ -170,9 +155,8 @@ def smooth_calibration(
         return None
     t, Z, law = _fit_curve(y, x, groups)
     found = curve_distances(risks, x, Z, law, expit, level=LEVEL, groups=groups)
-    intervals = {name: Estimate(d.estimate, d.lower, d.upper) for name, d in zip(_NAMES, found, strict=True)}
     ici, e50, e90 = (d.estimate for d in found)
-    return SmoothCalibration(ici, e50, e90, _method(Z, t), intervals)
+    return SmoothCalibration(ici, e50, e90, _method(t), dict(zip(_NAMES, found, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,13 +200,13 @@ def calibration_curve(
     x = compute_logit(p)
     if np.ptp(x) > 0 and not overlap(y, x):
         return None
-    t, Z, (beta, covariance) = _fit_curve(y, x, groups)
+    t, _, (beta, covariance) = _fit_curve(y, x, groups)
     risks = np.unique(np.quantile(p, _PERCENTILES).round(_DECIMALS)) if at is None else at
-    points = _columns(compute_logit(risks), t)[:, : Z.shape[1]]
+    points = spline_columns(compute_logit(risks), t)
     eta = points @ beta
-    reach = curve_reach(points, covariance, _LEVEL, groups)
+    reach = curve_reach(points, covariance, LEVEL, groups)
     f, lower, upper = (tuple(expit(bound).tolist()) for bound in (eta, eta - reach, eta + reach))
-    return CalibrationCurve(tuple(risks.tolist()), f, lower, upper, _LEVEL, _method(Z, t))
+    return CalibrationCurve(tuple(risks.tolist()), f, lower, upper, LEVEL, _method(t))
 
 
 def _fit_curve(
@@ -230,24 +214,14 @@ def _fit_curve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Knots, design matrix, and coefficients with their covariance."""
     t = spline_knots(x, min(int(y.sum()), int(len(y) - y.sum())))
-    Z, nothing = _design(x, t), np.zeros(len(x))
+    Z, nothing = spline_columns(x, t), np.zeros(len(x))
     law = fit_logistic(y, Z, nothing, groups)
-    if Z.shape[1] > _LINE and np.abs(Z @ law[0]).max() > max(_DIVERGED, 2 * np.abs(x).max()):
+    if len(t) > _LINE and np.abs(Z @ law[0]).max() > max(_DIVERGED, 2 * np.abs(x).max()):
         # The spline separates outcomes that no line does.
         t, Z = t[[0, -1]], Z[:, :_LINE]
         law = fit_logistic(y, Z, nothing, groups)
     return t, Z, law
 
 
-def _method(Z: NDArray[np.float64], t: NDArray[np.float64]) -> str:
-    return _METHODS.get(Z.shape[1], _SPLINE.format(len(t)))
-
-
-def _design(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Z; a line for fewer than three knots, and a constant for equal risks."""
-    return np.ones((len(x), 1)) if np.ptp(x) == 0 else _columns(x, t)
-
-
-def _columns(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Coinciding knots leave a line.
-    return spline_columns(x, t) if len(t) > 1 else np.column_stack([np.ones(len(x)), x])
+def _method(t: NDArray[np.float64]) -> str:
+    return _METHODS.get(len(t), _SPLINE.format(len(t)))

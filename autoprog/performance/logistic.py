@@ -26,6 +26,8 @@ _GRADIENT_TOLERANCE = 1e-9
 # Fall of the loss, per patient, below which one more step is the last.
 _CLOSE = 1e-11
 _STEPS, _HALVINGS = 100, 30
+# Where all means are 0 or 1 by a step too far, there is next to no curvature, and a step back must not be endless.
+_LEAST_CURVED, _FURTHEST = 1e-40, 1e4
 
 
 def overlap(y: NDArray[np.integer], x: NDArray[np.float64]) -> bool:
@@ -60,10 +62,11 @@ def maximum_likelihood(
         slopes = Z.T @ (shares * (mu - y)) + penalty * beta
         if np.linalg.norm(slopes) <= _GRADIENT_TOLERANCE:
             break
-        hessian = (Z.T * (shares * mu * (1.0 - mu))) @ Z + penalty * np.eye(len(beta))
+        hessian = (Z.T * np.maximum(shares * mu * (1.0 - mu), _LEAST_CURVED)) @ Z + penalty * np.eye(len(beta))
         step = -np.linalg.lstsq(hessian, slopes)[0]
         if -slopes @ step <= _CLOSE:
             return np.asarray(beta + step)
+        step = step / max(1.0, float(np.abs(Z @ step).max()) / _FURTHEST)
         for _ in range(_HALVINGS):
             tried = beta + step
             at = Z @ tried + offset

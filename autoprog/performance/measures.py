@@ -8,22 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.performance.calibration import Coefficient, compute_calibration, smooth_calibration
+from autoprog.performance.calibration import compute_calibration, smooth_calibration
 from autoprog.performance.influence import MEASURES, of_brier_skill, of_mean, standard_error
 from autoprog.performance.metrics import METRICS, make_metric, net_benefit, net_benefit_of_all
-from autoprog.performance.score import (
-    Estimate,
-    estimate_score_interval,
-    make_estimate,
-    n_rarer,
-)
+from autoprog.performance.score import estimate_score_interval, make_interval, n_rarer
+from autoprog.survival import Interval
 
 # A curve has a point at every hundredth, and so many points within the range of interest, however narrow.
 _HUNDREDTHS = 99
 _IN_RANGE = 16
 _SCORED = ("auc_roc", "auc_prc", "brier", "log_loss")
 
-_Interval = tuple[tuple[float, ...], tuple[float, ...]]
+_Band = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,7 @@ class Performance:
     net_benefit: float  # mean over `thresholds`
     thresholds: tuple[float, float]
     smoothing: str | None  # how the curve behind `ici` was smoothed
-    intervals: dict[str, Estimate]  # of level `LEVEL`, by name of the measures that have a value
+    intervals: dict[str, Interval]  # of level `LEVEL`, by name of the measures that have a value
     uncorrected: dict[str, float] | None = None  # values before `correct_performance`, of the measures that it changed
 
     def to_json(self) -> dict[str, Any]:
@@ -86,15 +82,15 @@ def compute_performance(
         metric.name: estimate_score_interval(metric, y, of_ranks if metric.ranks_only else p, groups)
         for metric in (*map(METRICS.__getitem__, _SCORED), make_metric("net_benefit", thresholds))
     }
-    skill = make_estimate(
+    skill = make_interval(
         "brier_skill", brier_skill(y, p), standard_error(of_brier_skill(y, p), groups), m, MEASURES["brier_skill"].upper
     )
     intervals = {
         **scored,
         "brier_skill": skill,
-        "intercept": _as_estimate(calibration.intercept),
+        "intercept": calibration.intercept,
         "expected_observed": calibration.expected_observed,
-        **({} if calibration.slope is None else {"slope": _as_estimate(calibration.slope)}),
+        **({} if calibration.slope is None else {"slope": calibration.slope}),
         **({} if smooth is None else smooth.intervals),
     }
     values: dict[str, Any] = {name: found.estimate for name, found in intervals.items()}
@@ -104,10 +100,6 @@ def compute_performance(
         smoothing=None if smooth is None else smooth.method,
         intervals={name: intervals[name] for name in MEASURES if name in intervals},
     )
-
-
-def _as_estimate(coefficient: Coefficient) -> Estimate:
-    return Estimate(coefficient.estimate, coefficient.lower, coefficient.upper)
 
 
 def brier_skill(y: NDArray[np.integer], p: NDArray[np.floating]) -> float:
@@ -123,9 +115,9 @@ class DecisionCurve:
     thresholds: tuple[float, ...]  # ascending, in (0, 1)
     model: tuple[float, ...]  # treat if the model's risk reaches the threshold
     baseline: tuple[float, ...] | None  # treat if the simple pipeline's risk does
-    model_interval: tuple[tuple[float, ...], tuple[float, ...]]  # lower and upper ends, pointwise, of level `LEVEL`
-    baseline_interval: tuple[tuple[float, ...], tuple[float, ...]] | None
-    gain_interval: tuple[tuple[float, ...], tuple[float, ...]] | None  # of model less baseline, paired
+    model_interval: _Band  # lower and upper ends, pointwise, of level `LEVEL`
+    baseline_interval: _Band | None
+    gain_interval: _Band | None  # of model less baseline, paired
     treat_all: tuple[float, ...]  # a model below this or `treat_none` is useless at the threshold
     treat_none: tuple[float, ...]
     range: tuple[float, float]  # thresholds of interest to the search
@@ -172,12 +164,12 @@ def decision_curve(
     t = curve_thresholds(thresholds)
     m = n_rarer(y, groups)
 
-    def interval(p: NDArray[np.floating], other: NDArray[np.floating] | None = None) -> _Interval:
+    def interval(p: NDArray[np.floating], other: NDArray[np.floating] | None = None) -> _Band:
         ends = []
         for threshold in t:
             gained = _decided(y, p, threshold) - (0.0 if other is None else _decided(y, other, threshold))
             error = standard_error(of_mean(gained), groups)
-            found = make_estimate("net_benefit", float(gained.mean()), error, m)
+            found = make_interval("net_benefit", float(gained.mean()), error, m)
             ends.append((found.lower, found.upper))
         lower, upper = zip(*ends, strict=True)
         return lower, upper

@@ -43,6 +43,7 @@ from autoprog.performance.influence import (
     standard_error,
 )
 from autoprog.performance.metrics import Metric
+from autoprog.survival import Interval
 
 LEVEL = 0.95
 
@@ -57,36 +58,23 @@ _POSITIVE = ("brier", "log_loss", "integrated_brier", "expected_observed")
 _SCALES: dict[str, _Transform] = {**dict.fromkeys(_RANKS, _LOG_ODDS), **dict.fromkeys(_POSITIVE, _LOG)}
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A measure with an interval of level `LEVEL`."""
-
-    estimate: float
-    lower: float
-    upper: float
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON document."""
-        return asdict(self)
-
-
-def make_estimate(
+def make_interval(
     name: str, estimate: float, error: float, rarer: int, most: float = math.inf, *, grouped: bool = False
-) -> Estimate:
-    """Compute a measure's interval, up to `most`; its length is 0 if a positive measure is 0."""
+) -> Interval:
+    """Compute a measure's interval of level `LEVEL`, up to `most`; its length is 0 if a positive measure is 0."""
     level = (1 + LEVEL) / 2
     # A single group has the quantile of two, and so a wide interval.
     h = float(ndtri(level) if name in _POSITIVE and not grouped else stdtrit(max(1, rarer - 1), level)) * error
     if name not in _SCALES:
-        return Estimate(estimate, estimate - h, min(most, estimate + h))
+        return Interval(estimate, estimate - h, min(most, estimate + h))
     if name in _RANKS and not 0 < estimate < 1:
         reach = 1 - ((1 - LEVEL) / 2) ** (1 / max(1, rarer))
-        return Estimate(estimate, max(0.0, estimate - reach), min(1.0, estimate + reach))
+        return Interval(estimate, max(0.0, estimate - reach), min(1.0, estimate + reach))
     if error == 0 or estimate <= 0:
-        return Estimate(estimate, estimate, estimate)
+        return Interval(estimate, estimate, estimate)
     f, slope, inverse = _SCALES[name]
     reach = h * slope(estimate)
-    return Estimate(estimate, inverse(f(estimate) - reach), min(most, inverse(f(estimate) + reach)))
+    return Interval(estimate, inverse(f(estimate) - reach), min(most, inverse(f(estimate) + reach)))
 
 
 def n_rarer(labels: NDArray[np.integer], groups: NDArray[np.integer] | None) -> int:
@@ -151,12 +139,12 @@ def estimate_score(
 
 def estimate_score_interval(
     metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
-) -> Estimate:
+) -> Interval:
     """Estimate the score and the ends of its interval; see `estimate_score`."""
     risks: _Floats = np.asarray(p, dtype=np.float64)
     # The number with the outcome varies between samples too, and with it, for instance, the Brier score.
     error = standard_error(influence_on(metric, y, risks), groups)
-    return make_estimate(
+    return make_interval(
         metric.name, metric.score(y, risks), error, n_rarer(y, groups), metric.upper, grouped=groups is not None
     )
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, Feature
 from autoprog.performance.calibration import expected_observed
 from autoprog.performance.metrics import METRICS
-from autoprog.performance.score import Estimate, estimate_score_interval, n_rarer
+from autoprog.performance.score import estimate_score_interval, n_rarer
+from autoprog.survival import Interval
 
 MIN_COUNTED = 10  # patients; the count of fewer could identify them
 MIN_OF_EACH = 10  # patients with, and without, the outcome
@@ -36,10 +37,10 @@ class Subgroup:
     events: int | None
     # None for fewer than `MIN_OF_EACH` patients, or `MIN_GROUPS` groups, with or without the outcome. `auc_roc` is for
     # outcomes without a time. For those with a time there is `auc`, and all are until the last horizon.
-    auc_roc: Estimate | None = None
-    auc: Estimate | None = None
-    brier: Estimate | None = None
-    expected_observed: Estimate | None = None
+    auc_roc: Interval | None = None
+    auc: Interval | None = None
+    brier: Interval | None = None
+    expected_observed: Interval | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON document."""

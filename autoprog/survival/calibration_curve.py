@@ -147,12 +147,8 @@ def spline_knots(x: NDArray[np.float64], events: float) -> NDArray[np.float64]:
     """Up to 5 knots at Harrell's percentiles, 3 with fewer than 100 patients of the rarer outcome; fewer for tied x."""
     percentiles = _FIVE if events >= _ENOUGH else _THREE
     # Knots are observed values, so there are never more of them than coefficients that can be estimated.
-    return np.unique(np.quantile(x, percentiles, method="inverted_cdf").round(_APART))
-
-
-def _knots(x: NDArray[np.float64], rarer: int) -> NDArray[np.float64]:
-    """Knots of a curve; the two ends, for a line, where so many risks are equal that knots coincide."""
-    knots = spline_knots(x, rarer)
+    knots = np.unique(np.quantile(x, percentiles, method="inverted_cdf").round(_APART))
+    # Where so many values are equal that all knots coincide, the two ends, for a line.
     return knots if len(knots) > 1 or np.ptp(x) == 0 else np.array([x.min(), x.max()])
 
 
@@ -267,7 +263,7 @@ def calibration_curve(
     x = cloglog(p)
     had = (t <= horizon) & (codes == cause)
     without = (t > horizon) | ((codes != 0) & (codes != cause))
-    knots = _knots(x, min(int(had.sum()), int(without.sum())))
+    knots = spline_knots(x, min(int(had.sum()), int(without.sum())))
     Z = spline_columns(x, knots)
     # Start at a line of slope 1, the estimate for calibrated risks.
     start = np.zeros(Z.shape[1])

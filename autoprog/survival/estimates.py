@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,10 @@ class Interval:
     estimate: float
     lower: float
     upper: float
+
+    def to_json(self) -> dict[str, float]:
+        """JSON document."""
+        return asdict(self)
 
 
 def log_log_limits(

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import least_squares
+from scipy.optimize import OptimizeResult, least_squares
 
 from autoprog.survival.aalen_johansen import estimate
 from autoprog.survival.clusters import sandwich
@@ -127,6 +127,8 @@ class _LeftOut:
 EPSILON = 1e-6  # a risk of 0 or 1 has no complementary log-log
 _LARGEST = 30.0  # exp(-exp(30)) is 0, exp(exp(700)) overflows
 _TOLERANCE = 1e-12
+_SAME = 1e-6  # relative difference of two sums of squares at one minimum
+_LINE = 2  # columns of a line
 
 
 def cloglog(p: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -144,21 +146,39 @@ def fit_cloglog(
 ) -> tuple[_Floats, _Floats]:
     """Estimate beta (k,) and its covariance (k, k) in cloglog E(theta) = Z beta + offset; Z must have full rank."""
 
-    def derivative(beta: _Floats) -> _Floats:
-        eta = np.minimum(Z @ beta + offset, _LARGEST)
-        return np.asarray(Z * np.exp(eta - np.exp(eta))[:, None])
-
-    # The squares have other stationary points far away, so the start matters.
-    fit = least_squares(
-        lambda beta: inverse_cloglog(Z @ beta + offset) - theta,
-        start,
-        jac=derivative,
-        method="lm",
-        xtol=_TOLERANCE,
-        ftol=_TOLERANCE,
-        gtol=_TOLERANCE,
-    )
-    D = derivative(fit.x)
+    fit = _least_squares(theta, Z, offset, start)
+    D = _derivative(fit.x, Z, offset)
     bread = np.linalg.pinv(D.T @ D)
     scores = D * fit.fun[:, None]
     return np.asarray(fit.x), sandwich(bread, scores, groups)
+
+
+def _least_squares(theta: _Floats, Z: _Floats, offset: _Floats, start: _Floats) -> OptimizeResult:
+    """Least squares over beta: of some starts, the first that leads to the smallest sum."""
+    # The squares have other stationary points far away, to which a start leads where the risks are far off. A mean for
+    # all and, for a spline, the best line lead elsewhere.
+    starts = [start, np.zeros(len(start))]
+    starts[1][0] = cloglog(theta.mean(keepdims=True))[0] - np.median(offset)
+    if len(start) > _LINE:
+        line = _least_squares(theta, Z[:, :_LINE], offset, start[:_LINE])
+        starts.append(np.append(line.x, np.zeros(len(start) - _LINE)))
+    fits = [
+        least_squares(
+            lambda beta: inverse_cloglog(Z @ beta + offset) - theta,
+            each,
+            jac=lambda beta: _derivative(beta, Z, offset),
+            method="lm",
+            xtol=_TOLERANCE,
+            ftol=_TOLERANCE,
+            gtol=_TOLERANCE,
+        )
+        for each in starts
+    ]
+    least = np.nanmin([fit.cost for fit in fits])
+    return next(fit for fit in fits if fit.cost <= least * (1 + _SAME))
+
+
+def _derivative(beta: _Floats, Z: _Floats, offset: _Floats) -> _Floats:
+    """D at beta."""
+    eta = np.minimum(Z @ beta + offset, _LARGEST)
+    return np.asarray(Z * np.exp(eta - np.exp(eta))[:, None])

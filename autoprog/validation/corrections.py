@@ -11,12 +11,8 @@ from numpy.typing import NDArray
 from autoprog.performance import METRICS, make_metric
 from autoprog.performance.influence import standard_error
 from autoprog.performance.measures import Performance
-from autoprog.performance.score import (
-    Estimate,
-    influence_on,
-    make_estimate,
-    n_rarer,
-)
+from autoprog.performance.score import influence_on, make_interval, n_rarer
+from autoprog.survival import Interval
 from autoprog.validation.optimism import Correction
 
 
@@ -49,10 +45,10 @@ def correct_performance(found: Performance, correction: Correction) -> Performan
     )
 
 
-def shift_skill(skill: Estimate, brier: float, corrected: float) -> Estimate:
+def shift_skill(skill: Interval, brier: float, corrected: float) -> Interval:
     """Move a Brier skill, 1 - Brier / Brier of the event rate, as its Brier score is corrected."""
     by = 0.0 if brier == 0 else (corrected - brier) * (1 - skill.estimate) / brier
-    return Estimate(skill.estimate - by, skill.lower - by, min(1.0, skill.upper - by))
+    return Interval(skill.estimate - by, skill.lower - by, min(1.0, skill.upper - by))
 
 
 def compute_gains(
@@ -62,7 +58,7 @@ def compute_gains(
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
     correction: Correction | None = None,
-) -> dict[str, Estimate]:
+) -> dict[str, Interval]:
     """Compute by how much a model beats the simple pipeline on the same patients.
 
     Parameters
@@ -78,10 +74,10 @@ def compute_gains(
 
     Returns
     -------
-    dict of str to Estimate
+    dict of str to Interval
         Model less baseline, in the measure's own direction, for `auc_roc`, `brier` and `net_benefit`.
     """
-    found: dict[str, Estimate] = {}
+    found: dict[str, Interval] = {}
     for metric in (METRICS["auc_roc"], METRICS["brier"], make_metric("net_benefit", thresholds)):
         mine, its = (
             np.asarray(ranked if metric.ranks_only else valued, dtype=np.float64)
@@ -89,7 +85,7 @@ def compute_gains(
         )
         difference = metric.score(y, mine) - metric.score(y, its)
         error = standard_error(influence_on(metric, y, mine) - influence_on(metric, y, its), groups)
-        uncorrected = make_estimate("difference", difference, error, n_rarer(y, groups))
+        uncorrected = make_interval("difference", difference, error, n_rarer(y, groups))
         corrected = None if correction is None else correction.correct_gain(metric.name, difference)
         found[metric.name] = corrected or uncorrected
     return found

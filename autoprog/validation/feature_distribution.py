@@ -200,13 +200,8 @@ class FeatureDistribution:
         X = X[:: -(-len(X) // _MAX_LEARNT_FROM)]
         margins = tuple(_margin(feature, x) for feature, x in zip(features, X.T, strict=True))
         columns = _columns(margins, X)
-        known = ~np.isnan(columns)
-        count = np.maximum(known.sum(axis=0), 1)
-        centre = np.where(known, columns, 0.0).sum(axis=0) / count
-        deviations = np.where(known, columns - centre, 0.0)
-        scale = np.sqrt((deviations**2).sum(axis=0) / count)
-        scale[scale == 0] = 1.0
-        return cls(margins, centre, scale, _loadings(deviations / scale, known, _hermite(margins)), n_missing)
+        Z, centre, scale = standardise(columns)
+        return cls(margins, centre, scale, _loadings(Z, ~np.isnan(columns), _hermite(margins)), n_missing)
 
     def completed(self, X: _Floats, n_draws: int) -> _Floats:
         """Draw the missing values of patients given their known values.
@@ -302,6 +297,17 @@ class FeatureDistribution:
             msg = "the counts of missing values do not match the features"
             raise ValueError(msg)
         return cls(margins, centre, scale, loadings, n_missing)
+
+
+def standardise(columns: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    """Columns (n, d) less their means, over their standard deviations, 0 where missing; the means; the deviations."""
+    known = ~np.isnan(columns)
+    count = np.maximum(known.sum(axis=0), 1)
+    centre = np.where(known, columns, 0.0).sum(axis=0) / count
+    deviations = np.where(known, columns - centre, 0.0)
+    scale = np.sqrt((deviations**2).sum(axis=0) / count)
+    scale[scale == 0] = 1.0
+    return deviations / scale, centre, scale
 
 
 def _margin(feature: Feature, x: _Floats) -> _Number | _Levels | None:

@@ -45,12 +45,12 @@ from autoprog.performance.resampled import resampled_scores
 from autoprog.performance.score import (
     INTERVAL,
     LEVEL,
-    Estimate,
     ScoreEstimate,
-    make_estimate,
+    make_interval,
     metric_title,
     n_rarer,
 )
+from autoprog.survival import Interval
 from autoprog.validation.recalibration import Recalibration, shrunk_recalibration
 
 RESAMPLES = 500
@@ -122,7 +122,7 @@ class Correction:
     rarer: int
     grouped: bool
 
-    def correct(self, name: str, apparent: float) -> Estimate | None:
+    def correct(self, name: str, apparent: float) -> Interval | None:
         """A figure less its optimism, with an interval; None where too few resamples have a value."""
         found, figure = self.left[name], self.figures[name]
         whole = np.isfinite(found.chosen) & np.isfinite(found.delivered)
@@ -130,7 +130,7 @@ class Correction:
             return None
         return _less_optimism(figure, apparent, found.chosen[whole], found.delivered[whole], self.rarer, self.grouped)
 
-    def correct_gain(self, name: str, apparent: float) -> Estimate | None:
+    def correct_gain(self, name: str, apparent: float) -> Interval | None:
         """A gain over the simple pipeline less its optimism; None where too few resamples have a value."""
         found = self.left[name]
         if found.simple is None:
@@ -139,7 +139,7 @@ class Correction:
         whole = np.isfinite(d) & np.isfinite(o)
         if whole.sum() < MIN_RESAMPLES:
             return None
-        return make_estimate("difference", apparent - float(o[whole].mean()), _sd(d[whole]), self.rarer)
+        return make_interval("difference", apparent - float(o[whole].mean()), _sd(d[whole]), self.rarer)
 
 
 class Beside(NamedTuple):
@@ -272,11 +272,11 @@ def _less_optimism(
     delivered: _Floats,
     rarer: int,
     grouped: bool,  # noqa: FBT001  as `Correction` has it
-) -> Estimate:
+) -> Interval:
     """Subtract the optimism, mean of s_w (`delivered`) - s (`chosen`), from a figure, within its range."""
     estimate = apparent - float(np.mean(delivered - chosen))
     corrected = float(np.clip(estimate, figure.lower, figure.upper))
-    return make_estimate(figure.scale or figure.name, corrected, _sd(chosen), rarer, figure.upper, grouped=grouped)
+    return make_interval(figure.scale or figure.name, corrected, _sd(chosen), rarer, figure.upper, grouped=grouped)
 
 
 def _sd(s: _Floats) -> float:

@@ -57,6 +57,7 @@ from sklearn.linear_model import GammaRegressor
 
 from autoprog.cohort import Feature
 from autoprog.performance import compute_logit
+from autoprog.validation.feature_distribution import standardise
 from autoprog.validation.recalibration import Recalibration
 
 _RIDGE = 0.01
@@ -78,13 +79,7 @@ class Leverage:
         """Fit to the patients X, shape = (n, n_features); keeps the 20 directions of largest variance."""
         levels = tuple(min(len(f.levels), _MAX_LEVELS) if f.kind == "categorical" else 0 for f in features)
         columns = _columns(levels, X)
-        known = ~np.isnan(columns)
-        count = np.maximum(known.sum(axis=0), 1)
-        centre = np.where(known, columns, 0.0).sum(axis=0) / count
-        deviations = np.where(known, columns - centre, 0.0)
-        scale = np.sqrt((deviations**2).sum(axis=0) / count)
-        scale[scale == 0] = 1.0
-        Z = deviations / scale
+        Z, centre, scale = standardise(columns)
         l, U = np.linalg.eigh(Z.T @ Z / len(Z) + _RIDGE * np.eye(Z.shape[1]))  # noqa: E741  the table's symbol
         # Rounding may leave eigenvalues below the ridge.
         directions = (U / np.sqrt(np.maximum(l, _RIDGE))).T[::-1][:_MAX_DIRECTIONS]

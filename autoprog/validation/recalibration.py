@@ -28,22 +28,22 @@ from sklearn.model_selection import StratifiedKFold
 
 from autoprog.cohort import grouped_splits
 from autoprog.performance import EPSILON, compute_logit
-from autoprog.performance.calibration import Coefficient
 from autoprog.performance.logistic import fit_logistic, information, maximum_likelihood, overlap
 from autoprog.performance.score import LEVEL, n_rarer
-from autoprog.survival import grouped_quantile, sandwich
+from autoprog.survival import Interval, grouped_quantile, sandwich
 
 PRIOR_PRECISION = 100.0
 """Prior precision of a and b - 1 in a delivered model."""
 
-_FOLDS = 10
+MAX_FOLDS = 10
+"""Most parts of the patients that are recalibrated by the others."""
 
 
 def recalibration_splits(
     strata: NDArray[np.integer], rarer: int, groups: NDArray[np.integer] | None, rng: np.random.Generator
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Split the rows into up to ten parts, each to be recalibrated by the others; groups stay together."""
-    folds, seed = min(_FOLDS, rarer), int(rng.integers(2**32))
+    folds, seed = min(MAX_FOLDS, rarer), int(rng.integers(2**32))
     if groups is not None:
         return grouped_splits(strata, groups, folds, seed)
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
@@ -191,7 +191,7 @@ def delivered_slope(
     recalibration: Recalibration,
     groups: NDArray[np.integer] | None = None,
     precision: float = PRIOR_PRECISION,
-) -> Coefficient | None:
+) -> Interval | None:
     """Estimate the calibration slope of a model whose recalibration was fitted to the same patients.
 
     Parameters
@@ -205,7 +205,7 @@ def delivered_slope(
 
     Returns
     -------
-    Coefficient or None
+    Interval or None
         With the interval of zeta^ for a fixed recalibration; None if zeta^ is not finite.
 
     References
@@ -230,7 +230,7 @@ def delivered_slope(
         known = information(np.array([recalibration.intercept, b]), Z, nothing)
         followed = float(np.linalg.solve(known + precision * np.eye(2), known)[1] @ V[:, 1])
     estimate, reach = zeta / b + followed / b**2, grouped_quantile(LEVEL, groups) * float(np.sqrt(V[1, 1])) / b
-    return Coefficient(estimate, estimate - reach, estimate + reach)
+    return Interval(estimate, estimate - reach, estimate + reach)
 
 
 def cross_fitted(

@@ -36,6 +36,11 @@ def test_a_median_by_hand() -> None:
     assert median_follow_up(time, np.zeros(5, dtype=bool)) == 2
 
 
+@pytest.mark.parametrize("n", range(2, 80, 2))
+def test_a_median_is_reached_where_half_are_left_but_for_rounding(n: int) -> None:
+    assert median_follow_up(np.arange(1.0, n + 1), np.zeros(n, dtype=bool)) == n / 2
+
+
 def test_the_follow_up_of_visits_counts_each_patient_from_the_first() -> None:
     frame = pd.read_csv(io.BytesIO(gzip.decompress(event_file("pbcseq"))))
     patients = frame.groupby("patient_id")[["visit_time", "time", "event"]].min()

@@ -188,6 +188,16 @@ def test_what_cannot_be_measured_is_named_at_once() -> None:
         update_model(model(), few, "intercept")
 
 
+def test_patients_who_were_lost_do_not_count_as_without_the_event() -> None:
+    cohort = half("mgus2", 1)
+    known = (cohort.y == 2) | (cohort.outcomes["time"] > 240)
+    kept = np.isin(np.arange(cohort.n_rows), np.flatnonzero(known & (cohort.outcomes["time"] > 240))[:9])
+    few = cohort.take(np.flatnonzero(kept | ~known))
+    wanted = "only 9 patients are known not to have the outcome until the model's horizon 240"
+    with pytest.raises(InvalidInputError, match=wanted):
+        update_model(model(), few, "intercept")
+
+
 def test_a_cohort_of_another_kind_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="takes a cohort of mode survival; this one is of mode temporal"):
         external_validation(model(), event_cohort("pbcseq"), RANGE)

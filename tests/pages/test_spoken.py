@@ -112,7 +112,10 @@ ZERO_GERMAN = (
             "von 1.200 Visiten haben 1 das Ereignis; mindestens 2 müssen es haben und 2 nicht",
         ),
         (
-            "only 7 patients do not have the outcome until the model's horizon 5; a recalibration takes at least 10",
+            (
+                "only 7 patients are known not to have the outcome until the model's horizon 5; a recalibration takes "
+                "at least 10"
+            ),
             (
                 "nur 7 Patienten ohne das Ereignis bis zum Vorhersagezeitpunkt des Modells 5; eine "
                 "Rekalibrierung braucht mindestens 10"

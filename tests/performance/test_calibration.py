@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from autoprog.performance import compute_calibration
+from autoprog.performance import compute_calibration, compute_logit
 
 
 def _simulated(intercept: float, slope: float, seed: int = 0, n: int = 20_000) -> tuple[np.ndarray, np.ndarray]:
@@ -52,6 +52,16 @@ def test_the_intercept_makes_expected_equal_observed() -> None:
     y, p = _simulated(-0.4, 0.7, n=500)
     alpha = compute_calibration(y, p).intercept.estimate
     assert expit(logit(p) + alpha).sum() == pytest.approx(y.sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("of_low", "of_high"), [((3, 17), (2, 17)), ((51, 53), (29, 33)), ((4, 56), (3, 54))])
+def test_the_intercept_of_wrong_certainties_makes_expected_equal_observed(
+    of_low: tuple[int, int], of_high: tuple[int, int]
+) -> None:
+    p = np.repeat([0.0, 1.0], [of_low[1], of_high[1]])
+    y = np.concatenate([np.arange(n) < k for k, n in (of_low, of_high)]).astype(np.int8)
+    alpha = compute_calibration(y, p).intercept.estimate
+    assert expit(compute_logit(p) + alpha).sum() == pytest.approx(y.sum(), rel=1e-5)
 
 
 def test_the_slope_is_that_of_scikit_learn() -> None:

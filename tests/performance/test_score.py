@@ -9,7 +9,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from autoprog.performance import METRICS, estimate_score, make_metric
-from autoprog.performance.score import LEVEL, make_estimate, n_rarer
+from autoprog.performance.score import LEVEL, make_interval, n_rarer
 
 
 def _simulated(seed: int, n: int = 300, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -48,18 +48,18 @@ def test_the_width_is_that_of_delong(seed: int) -> None:
 
 
 def test_the_interval_is_wider_the_fewer_have_the_outcome_and_stays_within_the_range() -> None:
-    found = [make_estimate("auc_roc", 0.95, 0.03, m) for m in (2, 10, 1000)]
+    found = [make_interval("auc_roc", 0.95, 0.03, m) for m in (2, 10, 1000)]
     ends = [(each.lower, each.upper) for each in found]
     assert 0 < ends[0][0] < ends[1][0] < ends[2][0] < 0.95 < ends[2][1] < ends[1][1] < ends[0][1] < 1
     h = student.ppf(0.975, 9) * 0.03 / (0.95 * 0.05)
     np.testing.assert_allclose(logit(ends[1]), [logit(0.95) - h, logit(0.95) + h])
-    brier = make_estimate("brier", 0.1, 0.01, 50)
+    brier = make_interval("brier", 0.1, 0.01, 50)
     assert brier.upper / 0.1 == pytest.approx(0.1 / brier.lower) == pytest.approx(np.exp(norm.ppf(0.975) * 0.1))
-    grouped = make_estimate("brier", 0.1, 0.01, 50, grouped=True)
+    grouped = make_interval("brier", 0.1, 0.01, 50, grouped=True)
     assert grouped.upper / 0.1 == pytest.approx(np.exp(student.ppf(0.975, 49) * 0.1))
-    slope = make_estimate("slope", 0.1, 0.01, 50)
+    slope = make_interval("slope", 0.1, 0.01, 50)
     assert slope.upper - 0.1 == pytest.approx(0.1 - slope.lower) == pytest.approx(student.ppf(0.975, 49) * 0.01)
-    assert make_estimate("brier", 0.5, 0.4, 2, most=1.0).upper == 1.0
+    assert make_interval("brier", 0.5, 0.4, 2, most=1.0).upper == 1.0
 
 
 def test_groups_count_once_among_those_with_the_rarer_outcome() -> None:

@@ -13,8 +13,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from autoprog.performance import smooth_calibration
-from autoprog.performance.calibration import _design
-from autoprog.survival import spline_knots
+from autoprog.survival import spline_columns, spline_knots
 
 MEAN, SD = -1.0, 1.3
 
@@ -95,7 +94,7 @@ def test_risks_that_separate_have_no_curve(p: list[float]) -> None:
 
 def test_the_curve_is_scikit_learns_fit_of_the_same_spline() -> None:
     y, p = simulated(lambda x: 0.3 + 0.7 * x, 2000, seed=4)
-    Z = _design(logit(p), spline_knots(logit(p), min(y.sum(), len(y) - y.sum())))
+    Z = spline_columns(logit(p), spline_knots(logit(p), min(y.sum(), len(y) - y.sum())))
     theirs = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(Z[:, 1:], y).predict_proba(Z[:, 1:])[:, 1]
     found = smooth_calibration(y, p)
     assert found is not None
@@ -106,11 +105,11 @@ def test_the_spline_holds_every_natural_cubic_spline_of_its_knots() -> None:
     t = np.array([-3.0, -1.2, 0.1, 0.8, 2.5])
     within, beyond = np.linspace(-3, 2.5, 200), np.linspace(2.5, 6, 50)
     truth = CubicSpline(t, np.random.default_rng(0).normal(size=5), bc_type="natural")
-    coefficients, *_ = np.linalg.lstsq(_design(within, t), truth(within), rcond=None)
-    np.testing.assert_allclose(_design(within, t) @ coefficients, truth(within), atol=1e-9)
+    coefficients, *_ = np.linalg.lstsq(spline_columns(within, t), truth(within), rcond=None)
+    np.testing.assert_allclose(spline_columns(within, t) @ coefficients, truth(within), atol=1e-9)
     tangent = truth(2.5) + truth(2.5, 1) * (beyond - 2.5)
-    np.testing.assert_allclose(_design(beyond, t) @ coefficients, tangent, atol=1e-8)
-    assert _design(within, t).shape == (200, 5)
+    np.testing.assert_allclose(spline_columns(beyond, t) @ coefficients, tangent, atol=1e-8)
+    assert spline_columns(within, t).shape == (200, 5)
 
 
 @pytest.mark.parametrize("seed", range(40))

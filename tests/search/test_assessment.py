@@ -18,7 +18,6 @@ from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
 from autoprog.performance import (
     METRICS,
-    Estimate,
     brier_skill,
     compute_calibration,
     compute_performance,
@@ -96,8 +95,7 @@ def measured(y: np.ndarray, p: np.ndarray, seed: int = 3) -> dict[str, Any]:
     performance = compute_performance(y, cross_fitted(y, p, np.random.default_rng(seed)), RANGE, ranked=p)
     slope = delivered_slope(y, p, shrunk_recalibration(y, p))
     assert slope is not None
-    intervals = {**performance.intervals, "slope": Estimate(slope.estimate, slope.lower, slope.upper)}
-    return replace(performance, slope=slope.estimate, intervals=intervals).to_json()
+    return replace(performance, slope=slope.estimate, intervals={**performance.intervals, "slope": slope}).to_json()
 
 
 def test_ensemble_and_baseline_are_measured_alike() -> None:

@@ -131,6 +131,27 @@ def test_the_curve_follows_the_truth(shift: float, slope: float) -> None:
     assert (found.observed <= found.upper).all()
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 0.92), (0.0, 1.0), (0.0, 0.86)])
+def test_two_risks_that_are_far_off_have_the_frequencies_of_their_patients(low: float, high: float) -> None:
+    risk, had = np.repeat([low, high], [31, 29]), np.concatenate([np.arange(31) < 15, np.arange(29) < 13])
+    time, observed = np.where(had, 1.0, 3.0), np.array([15 / 31, 13 / 29])
+    curve, slope = calibration_curve(time, had, risk, 2.0), calibration_at(time, had, risk, 2.0).slope
+    np.testing.assert_allclose(curve.observed[[0, -1]], observed, rtol=1e-6)
+    assert slope is not None
+    assert slope.estimate == pytest.approx(np.ptp(cloglog(observed)) / -np.ptp(cloglog(risk)), rel=1e-4)
+    assert slope.lower < 0 < slope.upper < 0.1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_curve_of_risks_that_are_much_too_extreme_follows_the_truth(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.clip(rng.normal(-1.2, 4, 400), -13, 2.6)
+    truth = inverse_cloglog(1.16 + 0.3 * x)
+    had = rng.random(400) < truth
+    found = calibration_curve(np.where(had, 1.0, 3.0), had, inverse_cloglog(x), 2.0)
+    assert found.ici == pytest.approx(np.abs(inverse_cloglog(x) - truth).mean(), abs=0.05)
+
+
 def test_few_events_have_three_knots_and_equal_risks_none() -> None:
     time, event, risk = cohort_with_known_risk(4, 150)
     assert calibration_curve(time, event, risk, HORIZON).knots == 3

@@ -32,3 +32,8 @@ def test_knots_are_observed_values_and_follow_the_events() -> None:
     assert len(spline_knots(x, 99)) == 3
     assert np.isin(spline_knots(x, 100), x).all()
     assert len(spline_knots(np.zeros(10), 100)) == 1
+
+
+def test_knots_that_coincide_leave_a_line_between_the_ends() -> None:
+    x = np.repeat([0.0, 1.0, 2.0], [2, 96, 2])
+    np.testing.assert_array_equal(spline_knots(x, 100), [0.0, 2.0])

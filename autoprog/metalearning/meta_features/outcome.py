@@ -6,15 +6,10 @@ symbol  meaning                                                               sh
 y       label: 1 with the outcome, 0 without; NaN where unknown               (n,)    {0, 1, NaN}
 p       share of 1 among the known labels                                     scalar  [0, 1]
 T, d    time under observation, code of what ended it                         (n,)    > 0, 0..
-G(t)    probability to be under observation still, had there been no event    steps   [0, 1]
 ======  ====================================================================  ======  ==================
 
 The label for times is the event of interest by the median time of these events. A patient who was censored before that
 time has no label; a patient with a competing event has 0. This is coarse, and enough to describe a cohort.
-
-References
-----------
-Schemper & Smith 1996, Control. Clin. Trials 17:343-346 (median follow-up).
 """
 
 from __future__ import annotations
@@ -27,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Outcome
+from autoprog.cohort.follow_up import median_follow_up
 
 CENSORED, OF_INTEREST = 0, 1
 
@@ -56,16 +52,9 @@ class ObservedTimes:
         return y
 
     def median_days(self) -> float:
-        """Median follow-up in days by reverse Kaplan-Meier; the longest time if G stays above one half."""
-        times, place = np.unique(self.time, return_inverse=True)
-        ended = np.bincount(place, weights=self.event == CENSORED, minlength=len(times))
-        events = np.bincount(place, weights=self.event != CENSORED, minlength=len(times))
-        # Of simultaneous times events come first: a patient with an event is no longer at risk of being censored.
-        left = np.cumsum((ended + events)[::-1])[::-1]
-        G = np.cumprod(1.0 - ended / np.maximum(left - events, 1.0))
-        reached = np.flatnonzero(G <= 0.5)
-        median = float(times[reached[0] if len(reached) else -1])
-        return min(median * self.unit_days, sys.float_info.max)
+        """Median follow-up in days by reverse Kaplan-Meier; the longest time if it is not reached."""
+        median = median_follow_up(self.time, self.event != CENSORED)
+        return min((float(self.time.max()) if median is None else median) * self.unit_days, sys.float_info.max)
 
 
 def days_per_unit(name: str) -> float | None:

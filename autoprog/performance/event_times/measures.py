@@ -23,7 +23,7 @@ from autoprog.performance.event_times.influence import horizon_influences, net_b
 from autoprog.performance.influence import standard_error
 from autoprog.performance.measures import curve_thresholds
 from autoprog.performance.operating import operating_document
-from autoprog.performance.score import LEVEL, Estimate, make_estimate, n_rarer
+from autoprog.performance.score import LEVEL, make_interval, n_rarer
 from autoprog.performance.subgroups import (
     MIN_COUNTED,
     MIN_GROUPS,
@@ -71,7 +71,7 @@ class HorizonPerformance:
     ici: float  # distance of the risks from the smooth calibration curve: mean,
     e50: float  # median
     e90: float  # and 90th percentile
-    intervals: dict[str, Estimate]  # of `auc`, `brier`, `brier_skill`, `ici`, `e50` and `e90`, by name
+    intervals: dict[str, Interval]  # of `auc`, `brier`, `brier_skill`, `ici`, `e50` and `e90`, by name
 
     def to_json(self) -> dict[str, Any]:
         """JSON document; a missing value is None, and intervals give their ends."""
@@ -130,13 +130,12 @@ def performance_and_curve(
     influences = horizon_influences(y, risk, horizon, calibration.observed.estimate, of_ranks)
     m = n_rarer_at(y, horizon, groups)
     intervals = {
-        name: make_estimate(
+        name: make_interval(
             name, value, standard_error(influences[name], groups), m, _MOST[name], grouped=groups is not None
         )
         for name, value in values.items()
     }
-    for name, distance in zip(("ici", "e50", "e90"), curve.distances, strict=True):
-        intervals[name] = Estimate(distance.estimate, distance.lower, distance.upper)
+    intervals |= zip(("ici", "e50", "e90"), curve.distances, strict=True)
     found = HorizonPerformance(
         **values,
         horizon=horizon,
@@ -311,7 +310,7 @@ def compute_event_gains(
     baseline: tuple[NDArray[np.floating], NDArray[np.floating]],
     horizon: float,
     groups: NDArray[np.integer] | None = None,
-) -> dict[str, Estimate]:
+) -> dict[str, Interval]:
     """Compare the risks of two models until a horizon on the same patients.
 
     Parameters
@@ -327,7 +326,7 @@ def compute_event_gains(
 
     Returns
     -------
-    dict of str to Estimate
+    dict of str to Interval
         Model less baseline, in the measure's own direction, for `auc` and `brier`.
     """
     time, event, h = y["time"], y["event"], np.array([horizon])
@@ -338,7 +337,7 @@ def compute_event_gains(
     mine, its = (horizon_influences(y, r, horizon, ranked=ranked) for r, ranked in ((p, p_ranked), (q, q_ranked)))
     scored = (("auc", cumulative_dynamic_auc, p_ranked, q_ranked), ("brier", brier_score, p, q))
     return {
-        name: make_estimate(
+        name: make_interval(
             "difference",
             float(measure(time, event, a[:, None], h)[0] - measure(time, event, b[:, None], h)[0]),
             standard_error(mine[name] - its[name], groups),
@@ -366,7 +365,7 @@ def _decision_curve(
         values = of_model - of_other
         influences = net_benefit_influences(y, horizon, c, *risks)
         found = [
-            make_estimate("net_benefit", float(value), standard_error(psi, groups), m)
+            make_interval("net_benefit", float(value), standard_error(psi, groups), m)
             for value, psi in zip(values, influences, strict=True)
         ]
         return {"lower": [each.lower for each in found], "upper": [each.upper for each in found]}
@@ -464,6 +463,9 @@ def _measured(
         found = performance_at(y, p, horizon, groups)
     except (HorizonError, NoEventError, NoPairError):  # nobody in the subgroup is followed to the horizon
         return counted
-    ratio, intervals = found.expected_observed, found.intervals
-    expected_observed = Estimate(ratio.estimate, ratio.lower, ratio.upper)
-    return replace(counted, auc=intervals["auc"], brier=intervals["brier"], expected_observed=expected_observed)
+    return replace(
+        counted,
+        auc=found.intervals["auc"],
+        brier=found.intervals["brier"],
+        expected_observed=found.expected_observed,
+    )

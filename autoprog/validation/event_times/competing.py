@@ -25,23 +25,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import event_strata
 from autoprog.performance import ScoringContext
 from autoprog.performance.event_times.measures import performance_and_curve
 from autoprog.survival import HorizonError, NoEventError, NoPairError, ipcw_weights
+from autoprog.validation.event_times.recalibration import event_splits
 from autoprog.validation.recalibration import (
     IDENTITY,
     PRIOR_PRECISION,
     Recalibration,
     fit_intercept,
     fit_recalibration,
-    recalibration_splits,
     shrunk_recalibration,
 )
 
 _Floats = NDArray[np.float64]
 
-_FOLDS = 10
 _MIN_EVENTS = 2
 
 
@@ -64,7 +62,7 @@ def fit_competing(
     Returns
     -------
     tuple of Recalibration, length n_causes - 1
-        The identity for a cause seen in fewer than two patients.
+        The identity for a cause that fewer than two patients had by the last horizon, or are known not to have had.
     """
     h = np.array(follow_up.horizons)
     w = ipcw_weights(y["time"], y["event"], h, follow_up.censoring)
@@ -73,8 +71,10 @@ def fit_competing(
     for k, share in enumerate(np.moveaxis(_shares(F), 1, 0), start=2):
         earlier = by_now & ((y["event"] > 0) & (y["event"] < k))[:, None]
         asked = (w > 0) & ~earlier
-        seen = (by_now & (y["event"] == k)[:, None])[asked].astype(np.int8)
-        if min(seen.sum(), (1 - seen).sum()) < _MIN_EVENTS:
+        had = by_now & (y["event"] == k)[:, None]
+        seen = had[asked].astype(np.int8)
+        # A patient counts once, however many horizons there are.
+        if min((asked & part).any(axis=1).sum() for part in (had, ~had)) < _MIN_EVENTS:
             maps.append(IDENTITY)
         elif shrunk:
             maps.append(shrunk_recalibration(seen, share[asked], weights=w[asked], precision=PRIOR_PRECISION * len(h)))
@@ -122,11 +122,8 @@ def cross_fitted_competing(
     groups: NDArray[np.integer] | None = None,
 ) -> _Floats:
     """Recalibrate each tenth of the patients by the others, from out-of-fold F and recalibrated `of_interest`."""
-    seen = (y["event"] > 0).astype(np.int8)
-    holders = int(seen.sum()) if groups is None else len(np.unique(groups[seen == 1]))
-    folds = max(2, min(_FOLDS, holders))
     told = np.empty(F.shape)
-    for train, test in recalibration_splits(event_strata(seen, folds), folds, groups, rng):
+    for train, test in event_splits(y["event"] > 0, groups, rng):
         told[test] = with_competing(F[test], of_interest[test], fit_competing(y[train], F[train], follow_up))
     return told
 
@@ -174,7 +171,7 @@ def _measured(
     events = int(((y["event"] == 1) & (y["time"] <= horizon)).sum())
     nothing = {"n_events": events, "performance": None, "calibration_curve": None}
     if events < _MIN_EVENTS:
-        return {**nothing, "reason": f"{events} patients had it until then"}
+        return {**nothing, "reason": f"{events} had it until then, and at least {_MIN_EVENTS} are needed"}
     try:
         told, curve = performance_and_curve(y, p, horizon, groups)
     except (HorizonError, NoEventError, NoPairError) as error:

@@ -18,8 +18,7 @@ from autoprog.performance import (
     make_event_metric,
     measured_name,
 )
-from autoprog.performance.score import Estimate
-from autoprog.survival import HorizonError, NoEventError, NoPairError, brier_score, cumulative_dynamic_auc
+from autoprog.survival import HorizonError, Interval, NoEventError, NoPairError, brier_score, cumulative_dynamic_auc
 from autoprog.validation.corrections import shift_skill
 from autoprog.validation.optimism import Correction, Figure
 
@@ -54,7 +53,7 @@ def correct_horizons(documents: Sequence[dict[str, Any]], correction: Correction
         estimates = {name: correction.correct(f"{name}@{k}", told[name]) for name in ("auc", "brier")}
         changed = {name: estimate for name, estimate in estimates.items() if estimate is not None}
         if "brier" in changed:
-            skill = Estimate(told["brier_skill"], **told["intervals"]["brier_skill"])
+            skill = Interval(told["brier_skill"], **told["intervals"]["brier_skill"])
             changed["brier_skill"] = shift_skill(skill, told["brier"], changed["brier"].estimate)
         told["uncorrected"] = {name: told[name] for name in changed}
         ends = _with_ends(changed)
@@ -83,6 +82,6 @@ def _where_defined(score: Callable[[NDArray[Any], _Floats], float]) -> Callable[
     return or_nan
 
 
-def _with_ends(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+def _with_ends(estimates: Mapping[str, Interval]) -> dict[str, Any]:
     ends = {name: {"lower": found.lower, "upper": found.upper} for name, found in estimates.items()}
     return {**{name: found.estimate for name, found in estimates.items()}, "intervals": ends}

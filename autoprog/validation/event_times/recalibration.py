@@ -19,6 +19,7 @@ from autoprog.performance import ScoringContext
 from autoprog.survival import ipcw_weights
 from autoprog.validation.recalibration import (
     IDENTITY,
+    MAX_FOLDS,
     PRIOR_PRECISION,
     Recalibration,
     fit_intercept,
@@ -26,8 +27,6 @@ from autoprog.validation.recalibration import (
     recalibration_splits,
     shrunk_recalibration,
 )
-
-_FOLDS = 10
 
 
 def fit_event_recalibration(
@@ -70,6 +69,15 @@ def fit_event_recalibration(
     return fit_recalibration(e, F, start, weights=w) if slope else fit_intercept(e, F, weights=w)
 
 
+def event_splits(
+    seen: NDArray[np.bool_], groups: NDArray[np.integer] | None, rng: np.random.Generator
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Split the rows as `recalibration_splits` does: into two parts or more, with those who have an event in each."""
+    holders = int(seen.sum()) if groups is None else len(np.unique(groups[seen]))
+    folds = max(2, min(MAX_FOLDS, holders))
+    return recalibration_splits(event_strata(seen.astype(np.int8), folds), folds, groups, rng)
+
+
 def cross_fitted_events(
     y: NDArray[np.void],
     F: NDArray[np.floating],
@@ -78,11 +86,8 @@ def cross_fitted_events(
     groups: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float64]:
     """Recalibrate each tenth of the patients or groups, at least 2 with the event, by the others, for scoring."""
-    seen = (y["event"] == 1).astype(np.int8)
-    holders = int(seen.sum()) if groups is None else len(np.unique(groups[seen == 1]))
-    folds = max(2, min(_FOLDS, holders))
     risks = np.empty(F.shape)
     start = fit_event_recalibration(y, F, follow_up, shrunk=True)
-    for train, test in recalibration_splits(event_strata(seen, folds), folds, groups, rng):
+    for train, test in event_splits(y["event"] == 1, groups, rng):
         risks[test] = fit_event_recalibration(y[train], F[train], follow_up, start, shrunk=True).apply(F[test])
     return risks

@@ -18,7 +18,7 @@ from autoprog.performance.score import (
     LEVEL,
     NOT_CHOSEN,
     ScoreEstimate,
-    make_estimate,
+    make_interval,
     n_rarer,
 )
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
@@ -87,7 +87,7 @@ def estimate_event_score(
     estimate = metric.score(patients.y, F)
     # In a large cohort the resamples compare a subset: only their spread is used, not their mean.
     is_grouped, sd = patients.groups is not None, float(drawn.std(ddof=1)) * np.sqrt(scores.share)
-    found = make_estimate(metric.name, estimate, sd, _n_rarer(patients), metric.upper, grouped=is_grouped)
+    found = make_interval(metric.name, estimate, sd, _n_rarer(patients), metric.upper, grouped=is_grouped)
     title = _title(metric, patients.follow_up)
     how = f"{RESAMPLES} bootstrap resamples of the patients{'' if patients.groups is None else ' by group'}; {INTERVAL}"
     whose = f"of out-of-fold risks, {how}; {NOT_CHOSEN}" if out_of_fold else f"of other patients, {how}"

@@ -9,7 +9,7 @@ from autoprog.cohort.event_array import event_times
 from autoprog.performance.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.performance.event_times.measures import n_rarer_at, performance_at
 from autoprog.performance.influence import standard_error
-from autoprog.performance.score import make_estimate
+from autoprog.performance.score import make_interval
 from autoprog.survival import (
     brier_score,
     calibration_at,
@@ -100,7 +100,7 @@ def test_bands_of_decision_curves_hold_the_truth_as_often_as_they_say() -> None:
             ((values[0], mine, (p,)), (values[0] - values[1], mine - its, (p, q)))
         ):
             for k, psi in enumerate(net_benefit_influences(y, H, c, *risks)):
-                found = make_estimate("net_benefit", float(value[k]), standard_error(psi), n_rarer_at(y, H))
+                found = make_interval("net_benefit", float(value[k]), standard_error(psi), n_rarer_at(y, H))
                 covered[row, k] += found.lower <= truth[k] <= found.upper
     # A standard error of .011, and three of them to either side.
     assert (np.abs(covered / 400 - 0.95) <= 0.033).all(), covered / 400

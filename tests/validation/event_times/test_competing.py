@@ -100,6 +100,21 @@ def test_a_cause_that_nobody_has_is_said_to_be_unmeasured() -> None:
     y = y[y["event"] != 3]
     F = F[: len(y)]
     told = cause_documents(y, F[:, :, 1], ("death", "relapse", "transplant"), 2.0)[1]
-    nothing = {"performance": None, "calibration_curve": None, "reason": "0 patients had it until then"}
+    nothing = {
+        "performance": None,
+        "calibration_curve": None,
+        "reason": "0 had it until then, and at least 2 are needed",
+    }
     assert told == {"cause": "transplant", "n_events": 0, **nothing}
     assert fit_competing(y, F, follow_up)[1] == IDENTITY
+
+
+@pytest.mark.parametrize("shrunk", [True, False])
+def test_a_cause_of_one_patient_is_not_recalibrated_however_many_horizons_there_are(shrunk: bool) -> None:
+    y, F, follow_up = _patients(200, 5)
+    first = int(np.flatnonzero(y["event"] == 3)[y["time"][y["event"] == 3].argmin()])
+    kept = (y["event"] != 3) | (np.arange(200) == first)
+    assert y["time"][first] < HORIZONS[0]  # so that the patient has it by both
+    maps = fit_competing(y[kept], F[kept], follow_up, shrunk=shrunk)
+    assert maps[1] == IDENTITY
+    assert maps[0] != IDENTITY
