@@ -390,3 +390,19 @@ def test_ranges_are_shown_in_their_order_and_read_as_ordered(client: TestClient)
     options = re.findall(r'<option value="(\w+)"( selected)?>([^<]*)<', part)
     assert ("ordinal", " selected", "Ordered category") in options
     assert ("categorical", "", "Category") in options
+
+
+def test_another_file_with_the_same_columns_has_its_own_name_unless_one_was_typed(client: TestClient) -> None:
+    fields = filled_in(columns(client, KNOWN, "Oslo 2019.csv"))
+    assert fields["name"] == "Oslo 2019"
+    for typed, kept in ((fields["name"], "Oslo 2020"), ("Mine", "Mine")):
+        sent = {"file": ("Oslo 2020.csv", KNOWN)}
+        part = client.post("/start/columns", files=sent, data={**fields, "name": typed}, headers=HTMX).text
+        assert filled_in(part)["name"] == kept
+
+
+def test_a_file_that_cannot_be_read_takes_back_what_was_said_of_the_one_before(client: TestClient) -> None:
+    headers = {**HTMX, "HX-Target": "columns"}
+    part = client.post("/start/columns", files={"file": ("x.csv", b"%PDF-1.7 not a table")}, headers=headers)
+    assert part.status_code in {415, 422}
+    assert re.search(r'id="file-status" hx-swap-oob="true"></p>', part.text)

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import get_args
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from api.cohorts.service import cohort_document
@@ -18,7 +18,7 @@ from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
 from api.pages.numbers import GroupedNumberError, typed_numbers
 from api.pages.once import FIELD, make_once
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import MAX_EVALUATIONS, MINUTES, Errors
 from api.searches.service import search_documents, start_search
@@ -37,7 +37,7 @@ _SEARCHES_SHOWN = 20
 @router.get("/cohorts")
 def list_cohorts(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List cohorts, newest first, or those whose name contains a text."""
-    found = CohortRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    found = asked.find(CohortRepository(session), principal.owner_id)
     documents = [cohort_document(row) for row in found.items]
     return render(request, "cohorts/list.html", cohorts=documents, asked=asked, next_cursor=found.next_cursor)
 
@@ -58,7 +58,7 @@ def search_again(
     except InvalidInputError as error:
         with context.database.session(read_only=True) as session:
             return _cohort_page(request, session, principal.owner_id, cohort_id, form, error.faults)
-    return RedirectResponse(f"/searches/{search_id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"/searches/{search_id}")
 
 
 def _start(request: Request, context: Context, owner_id: str, cohort_id: str, form: SentForm) -> str:
@@ -124,17 +124,17 @@ def ask_to_delete(request: Request, cohort_id: str, principal: PageWriter, sessi
     """Ask whether a cohort is to be deleted, with or without its models."""
     row = CohortRepository(session).get(principal.owner_id, cohort_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this cohort?"),
-        what=_("The patients of “%(name)s” and all searches on them will be deleted. This cannot be undone.")
+        _("Delete this cohort?"),
+        _(
+            "The patients of “%(name)s” and all searches on them will be deleted. This cannot be undone. Models that "
+            "are kept lose their score and report."
+        )
         % {"name": row.name},
-        choices=[
-            ("models", "keep", _("Delete, but keep the models")),
-            ("models", "delete", _("Delete with all its models")),
-        ],
-        back=f"/cohorts/{cohort_id}",
+        f"/cohorts/{cohort_id}",
+        ("models", "keep", _("Delete, but keep the models")),
+        ("models", "delete", _("Delete with all its models")),
     )
 
 
@@ -152,4 +152,4 @@ def delete_cohort(
             principal.owner_id, cohort_id, models="keep" if models == "keep" else "delete"
         )
     remove_unreferenced(context.database, context.files, freed)
-    return RedirectResponse("/cohorts", status_code=HTTPStatus.SEE_OTHER)
+    return redirect("/cohorts")

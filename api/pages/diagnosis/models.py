@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
@@ -22,7 +22,7 @@ from api.diagnosis.sessions.service import session_summary
 from api.pages.forms import Sent, SentForm
 from api.pages.lists import ITEMS, Asked
 from api.pages.numbers import GroupedNumberError, typed_numbers
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.uploads import Upload
 from autoprog.cohort.csv_table import sniff_delimiter
@@ -51,9 +51,7 @@ _NOTHING_SAID = NewSession()
 @router.get(_LIST)
 def list_models(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List diagnosis models, newest first, or those whose name contains a text."""
-    found = DiagnosisModelRepository(session).find(
-        principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor
-    )
+    found = asked.find(DiagnosisModelRepository(session), principal.owner_id)
     models = service.model_documents(session, found.items)
     return render(request, "diagnosis/list.html", models=models, asked=asked, next_cursor=found.next_cursor)
 
@@ -77,7 +75,7 @@ def create_model(
         faults = [_say(fault) for fault in error.faults] if isinstance(error, InvalidInputError) else [str(error)]
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return render(request, "diagnosis/new.html", status=status, form=form, faults=list(dict.fromkeys(faults)))
-    return RedirectResponse(f"{_LIST}/{model_id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"{_LIST}/{model_id}")
 
 
 def _spec(request: Request, form: SentForm) -> dict[str, Any]:
@@ -148,7 +146,6 @@ def model_page(
         sessions=_sessions(session, principal.owner_id, model_id),
         catalogues=CatalogueRepository(session).find(principal.owner_id, "", limit=_MAX_CATALOGUES).items,
         faults=list(dict.fromkeys(faults)),
-        may_write="write" in principal.scopes,
     )
 
 
@@ -162,13 +159,12 @@ def ask_to_delete(request: Request, model_id: str, principal: PageWriter, sessio
     """Ask whether a model is to be deleted."""
     row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this diagnosis model?"),
-        what=_("“%(name)s” and all sessions on it will be deleted. This cannot be undone.") % {"name": row.name},
-        choices=[("delete", "yes", _("Delete the model"))],
-        back=f"{_LIST}/{model_id}",
+        _("Delete this diagnosis model?"),
+        _("“%(name)s” and all sessions on it will be deleted. This cannot be undone.") % {"name": row.name},
+        f"{_LIST}/{model_id}",
+        ("delete", "yes", _("Delete the model")),
     )
 
 
@@ -178,4 +174,4 @@ def delete_model(model_id: str, context: ContextDependency, principal: PageWrite
     with context.database.session() as session:
         freed = DiagnosisModelRepository(session).delete(principal.owner_id, model_id)
     remove_unreferenced(context.database, context.files, freed)
-    return RedirectResponse(_LIST, status_code=HTTPStatus.SEE_OTHER)
+    return redirect(_LIST)

@@ -9,14 +9,14 @@ from pathlib import PurePath
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from api.cohorts.service import read_limits
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency
 from api.pages.forms import Sent, SentForm
 from api.pages.numbers import typed_numbers
-from api.pages.rendering import render, translate
+from api.pages.rendering import redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.advice import put_plainly
 from api.pages.start.draft import (
@@ -114,7 +114,7 @@ def _search_settings(draft: Draft, fault: str) -> dict[str, Any] | None:
 def _go_to(request: Request, address: str) -> Response:
     if "hx-request" in request.headers:
         return Response(headers={"HX-Redirect": address})
-    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+    return redirect(address)
 
 
 def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescription, Draft]:
