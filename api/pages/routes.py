@@ -17,6 +17,7 @@ from api.pages.languages import COOKIE, LANGUAGES
 from api.pages.login.routes import router as login
 from api.pages.models.routes import router as models
 from api.pages.rendering import redirect
+from api.pages.reports import router as reports
 from api.pages.searches.explanation import router as explanation
 from api.pages.searches.lists import router as searches
 from api.pages.searches.one import router as search
@@ -29,7 +30,7 @@ from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
 for part in (
-    start, searches, search, explanation, cohorts, models, diagnosis_models, diagnosis_sessions,
+    start, searches, search, explanation, reports, cohorts, models, diagnosis_models, diagnosis_sessions,
     test_selection, rounds, catalogues, login, settings,
 ):  # fmt: skip
     router.include_router(part)
