@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from api.pages.advice import put_plainly
 from api.pages.forms import SentForm
 from api.pages.numbers import TypedNumbers
 from autoprog.errors import Fault, InvalidInputError
@@ -78,7 +79,7 @@ def say_faults(faults: Sequence[Fault], lines: Sequence[TestLine], text: Callabl
         "minute": text("A minute is worth"), "harm of prices": text("A unit of harm is worth"),
         "features": text("Reveals"),
     }  # fmt: skip
-    return list(dict.fromkeys(_say(fault, lines, words) for fault in faults))
+    return list(dict.fromkeys(put_plainly(_say(fault, lines, words)) for fault in faults))
 
 
 def _say(fault: Fault, lines: Sequence[TestLine], words: Mapping[str, str]) -> str:

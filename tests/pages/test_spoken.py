@@ -112,6 +112,16 @@ ZERO_GERMAN = (
             "von 1.200 Visiten haben 1 das Ereignis; mindestens 2 müssen es haben und 2 nicht",
         ),
         (
+            (
+                "Arm 1 costs the same as arms 2, 3 and 4 more. Which of them is right more often cannot be seen "
+                "without the truth, whatever the rounds say: that with the most tests is played."
+            ),
+            (
+                "Arm 1 kostet so viel wie die Arme 2, 3 und 4 weitere. Welcher von ihnen öfter recht hat, lässt sich "
+                "ohne die Wahrheit nicht sehen, was die Runden auch sagen: gespielt wird der mit den meisten Tests."
+            ),
+        ),
+        (
             "only 7 patients do not have the outcome until the model's horizon 5; a recalibration takes at least 10",
             (
                 "nur 7 Patienten ohne das Ereignis bis zum Vorhersagezeitpunkt des Modells 5; eine "

@@ -401,8 +401,19 @@ def test_another_file_with_the_same_columns_has_its_own_name_unless_one_was_type
         assert filled_in(part)["name"] == kept
 
 
-def test_a_file_that_cannot_be_read_takes_back_what_was_said_of_the_one_before(client: TestClient) -> None:
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("Oslo 03.05.2020.csv", "Oslo 03.05.2020"), ("a.CSV.gz", "a"), ("C:\\data\\b.sas7bdat", "b"), (".csv", "cohort")],
+)
+def test_a_cohort_is_called_as_its_file(client: TestClient, file: str, name: str) -> None:
+    assert filled_in(columns(client, KNOWN, file))["name"] == name
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.7 not a table", b""])
+def test_a_file_that_cannot_be_read_takes_back_what_was_said_of_the_one_before(
+    client: TestClient, content: bytes
+) -> None:
     headers = {**HTMX, "HX-Target": "columns"}
-    part = client.post("/start/columns", files={"file": ("x.csv", b"%PDF-1.7 not a table")}, headers=headers)
-    assert part.status_code in {415, 422}
-    assert re.search(r'id="file-status" hx-swap-oob="true"></p>', part.text)
+    part = client.post("/start/columns", files={"file": ("x.csv", content)}, headers=headers).text
+    assert re.search(r'id="file-status" hx-swap-oob="true"></p>', part)
+    assert 'role="alert"' in part

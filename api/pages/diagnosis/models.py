@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -72,7 +72,8 @@ def create_model(
         with context.database.session() as session:
             model_id = service.create_model(context, session, principal.owner_id, upload).id
     except (InvalidInputError, TooLargeError, UnsupportedMediaError) as error:
-        faults = [_say(fault) for fault in error.faults] if isinstance(error, InvalidInputError) else [str(error)]
+        text = translate(request)
+        faults = [_say(fault, text) for fault in error.faults] if isinstance(error, InvalidInputError) else [str(error)]
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return render(request, "diagnosis/new.html", status=status, form=form, faults=list(dict.fromkeys(faults)))
     return redirect(f"{_LIST}/{model_id}")
@@ -106,16 +107,24 @@ def _findings(content: bytes) -> list[str]:
         head = content.decode("utf-8-sig").split("\n", 1)[0].strip("\r")
     except UnicodeDecodeError:
         raise InvalidInputError([Fault("/file", "with a share of wrong answers, send CSV in UTF-8")]) from None
-    names = next(csv.reader(io.StringIO(head), delimiter=sniff_delimiter(head)), [])
+    try:
+        names = next(csv.reader(io.StringIO(head), delimiter=sniff_delimiter(head)), [])
+    except csv.Error:
+        return []
     return [name.strip() for name in names if name.strip() not in _ROLES]
 
 
-def _say(fault: Fault) -> str:
-    """Return a fault without a pointer into a document that nobody here has written."""
-    name = fault.pointer.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
-    if fault.pointer.startswith("/file/columns/"):
-        return f"{name}: {fault.detail}"
-    return {"/file": "Table: ", "/spec/name": "Name: "}.get(fault.pointer, "") + fault.detail
+def _say(fault: Fault, text: Callable[[str], str]) -> str:
+    """Return a fault with its place in the table, as nobody here has written the document that pointers lead into."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in fault.pointer.split("/")[1:]]
+    places = {("file",): text("Table"), ("spec", "name"): text("Name")}
+    place = places.get(tuple(steps), "")
+    if steps[:2] == ["file", "columns"] and len(steps) > 2:
+        place = steps[2]
+    elif steps[:1] == ["file"] and len(steps) > 2 and steps[2].isdecimal():
+        row = text("Row %(number)s") % {"number": int(steps[2]) + 2}  # the header is the first
+        place = ", ".join([row, *steps[3:]]) if steps[1] == "objects" else row
+    return f"{place}: {fault.detail}" if place else fault.detail
 
 
 @router.get("/diagnosis/{model_id}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from http import HTTPStatus
 from pathlib import PurePath
 from typing import Any
@@ -14,11 +15,11 @@ from fastapi.responses import Response
 from api.cohorts.service import read_limits
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency
+from api.pages.advice import put_plainly
 from api.pages.forms import Sent, SentForm
 from api.pages.numbers import typed_numbers
 from api.pages.rendering import redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
-from api.pages.start.advice import put_plainly
 from api.pages.start.draft import (
     IDENTIFIER,
     LEAVE_OUT,
@@ -48,6 +49,8 @@ from autoprog.cohort.canonical import short
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
 router = APIRouter(include_in_schema=False)
+
+_SUFFIX = re.compile(r"\.[a-z][a-z0-9]*(?:\.gz)?$", re.IGNORECASE)  # a point within a date stays
 
 
 @router.get("/")
@@ -128,7 +131,7 @@ def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescr
     file = describe_file(content, limits, na_values, sheet)
     if sheet is not None and sheet not in file.sheets:  # it was chosen for another file
         file = describe_file(content, limits, na_values)
-    name = PurePath(form.file_name.replace("\\", "/")).name.partition(".")[0] or "cohort"
+    name = _SUFFIX.sub("", PurePath(form.file_name.replace("\\", "/")).name) or "cohort"
     return file, make_draft(form, file, name[:200], typed_numbers(request))
 
 
