@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from api.cohorts.schemas import TimeToEventDocument
 from api.pages.models.calculator import Answer, Bar, Choice, squares
@@ -87,6 +87,24 @@ def test_the_calculator_says_what_the_model_predicts(client: TestClient, model_i
     assert text.count('class="has"') == round(100 * expected["risk"])
     largest = expected["contributions"][0]
     assert f"{100 * largest['risk']:+.1f}" in text.replace("−", "-")
+
+
+def test_pages_say_what_is_predicted_by_the_name_that_it_was_given(
+    client: TestClient, driver: Driver, database: Database
+) -> None:
+    spec = {**SPEC, "outcome": {**SPEC["outcome"], "label": "Stenosis <b>"}}
+    made = client.post("/v1/searches", files=multipart(spec)).json()
+    driver.run()
+    search = client.get(f"/v1/searches/{made['id']}").json()
+    with database.session() as session:  # the driver's model is of a cohort without a name for it
+        (row,) = session.scalars(select(ModelRow))
+        row.document = {**row.document, "outcome": {**row.document["outcome"], "label": "Stenosis <b>"}}
+    model, cohort_id = f"/models/{search['model_id']}", search["cohort_id"]
+    validation = client.post(f"/v1{model}/validations", json={"cohort_id": cohort_id}).json()["id"]
+    for page in (f"/searches/{search['id']}", f"{model}/calculator", f"{model}/validations/{validation}"):
+        assert "Predicted: Stenosis &lt;b&gt; (outcome = 1)" in client.get(page, headers=BROWSER).text
+    for page in (model, "/models", "/cohorts", f"/cohorts/{cohort_id}"):
+        assert "Stenosis &lt;b&gt; (outcome = 1)" in client.get(page, headers=BROWSER).text
 
 
 def test_the_calculator_names_units_and_ranges(client: TestClient, model_id: str) -> None:
