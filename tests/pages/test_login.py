@@ -396,6 +396,7 @@ def test_audit_trail_shows_an_owner_her_own_events(database: Database, files: Fi
 def test_local_server_without_keys_needs_no_log_in_but_the_right_origin(local_app: FastAPI) -> None:
     home = "http://127.0.0.1:8000"
     browser = TestClient(local_app, base_url=home, headers={"Accept": "text/html"}, follow_redirects=False)
+    assert 'href="/settings"' in browser.get("/").text
     assert browser.get("/settings").status_code == 200
     assert browser.get("/login?next=/cohorts").headers["location"] == "/cohorts"
     send = {"language": "en", "back": "/cohorts"}
