@@ -133,6 +133,21 @@ def test_a_model_that_knows_nothing_says_so_and_withholds_them(
     assert "Rules that this patient meets" not in answer
 
 
+def test_a_model_that_knows_nothing_is_not_called_better_than_the_simple_one(
+    client: TestClient, database: Database, search: dict[str, Any]
+) -> None:
+    forget(database, search["id"])
+    with database.session() as session:
+        row = session.get_one(SearchRow, search["id"])
+        assert row.ensemble is not None
+        other = {**row.ensemble["baseline"], "configuration": {}}
+        gain = {"brier": {"estimate": -0.013, "lower": -0.023, "upper": -0.002}}
+        row.ensemble = {**row.ensemble, "baseline": other, "gain_over_baseline": gain}
+    text = client.get(f"/searches/{search['id']}", headers=BROWSER).text
+    assert "It differs from the simple model on these patients, but" in text
+    assert "Yes, on these patients" not in text
+
+
 def calculated(client: TestClient, model_id: str) -> str:
     known = {f"x-{i}": str(value) for i, value in enumerate(patient().values()) if value is not None}
     return client.post(f"/models/{model_id}/calculator", data=known, headers={"HX-Request": "true"}).text

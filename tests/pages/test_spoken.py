@@ -122,6 +122,10 @@ ZERO_GERMAN = (
             ),
         ),
         (
+            "its Brier skill is \N{MINUS SIGN}0.002: giving every patient the average risk does as well",
+            "sein Brier-Skill-Score ist -0,002: jedem Patienten das mittlere Risiko zu geben ist genauso gut",
+        ),
+        (
             "only 7 patients do not have the outcome until the model's horizon 5; a recalibration takes at least 10",
             (
                 "nur 7 Patienten ohne das Ereignis bis zum Vorhersagezeitpunkt des Modells 5; eine "

@@ -12,6 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 from openpyxl import Workbook
 
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import AuditRepository
 from tests.api.conftest import MakeClient
 from tests.api.searching import FILE, SMALL, table
 from tests.pages.conftest import DATA
@@ -79,6 +81,13 @@ def test_guesses_alone_start_a_search(client: TestClient, file: str, mode: str, 
     cohort = client.get(f"/v1/cohorts/{search['cohort_id']}").json()
     assert cohort["mode"] == mode
     assert {key: cohort["outcome"].get(key) for key in outcome} == outcome
+
+
+def test_the_audit_trail_names_the_search_that_was_started(client: TestClient, database: Database) -> None:
+    place = start(client, FILE, filled_in(columns(client, FILE))).headers["HX-Redirect"]
+    with database.session(read_only=True) as session:
+        (event,) = [each for each in AuditRepository(session).after(0) if each.action == "POST /start"]
+    assert (event.result, place) == ("200", f"/searches/{event.resource}")
 
 
 def test_form_without_htmx_is_redirected(client: TestClient) -> None:
@@ -403,7 +412,13 @@ def test_another_file_with_the_same_columns_has_its_own_name_unless_one_was_type
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("Oslo 03.05.2020.csv", "Oslo 03.05.2020"), ("a.CSV.gz", "a"), ("C:\\data\\b.sas7bdat", "b"), (".csv", "cohort")],
+    [
+        ("Oslo 03.05.2020.csv", "Oslo 03.05.2020"),
+        ("a.CSV.gz", "a"),
+        ("C:\\data\\b.sas7bdat", "b"),
+        (".csv", "cohort"),
+        ("%22a%22.csv", '"a"'),
+    ],
 )
 def test_a_cohort_is_called_as_its_file(client: TestClient, file: str, name: str) -> None:
     assert filled_in(columns(client, KNOWN, file))["name"] == name

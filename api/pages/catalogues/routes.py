@@ -21,7 +21,7 @@ from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.test_lines import MORE_LINES, TestLine, read_lines, say_faults, with_blanks
 from api.problems import faults_of_validation
-from autoprog.errors import InvalidInputError
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.storage.repositories import CatalogueRepository
 from autoprog.storage.test_selection_tables import CatalogueRow
 
@@ -85,11 +85,12 @@ def create_catalogue(request: Request, principal: PageWriter, form: Sent, sessio
 
 
 def _build_request(sent: _CatalogueForm, numbers: TypedNumbers) -> CatalogueRequest:
-    fields = {"name": sent.name, "tests": [line.to_document(k, numbers) for k, line in enumerate(sent.tests)]}
+    faults: list[Fault] = []
+    fields = {"name": sent.name, "tests": [line.to_document(k, numbers, faults) for k, line in enumerate(sent.tests)]}
     try:
-        return CatalogueRequest.model_validate(fields)
+        return CatalogueRequest.model_validate(fields).beside(faults)
     except ValidationError as error:
-        raise InvalidInputError(faults_of_validation(error.errors(include_input=False))) from None
+        raise InvalidInputError([*faults, *faults_of_validation(error.errors(include_input=False))]) from None
 
 
 def _form(request: Request, shown: _CatalogueForm, *, more: int = 0, faults: Sequence[str] = ()) -> Response:

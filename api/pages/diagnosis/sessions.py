@@ -23,7 +23,7 @@ from api.pages.once import make_once
 from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from autoprog.diagnosis import Answer, AnswerEffect, predict_answers
-from autoprog.errors import ConflictError, InvalidInputError
+from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.storage.repositories import DiagnosisModelRepository, DiagnosisSessionRepository
 
 router = APIRouter()
@@ -70,13 +70,16 @@ class _Sent(NewSession):
 
 
 def _build_request(said: NewSession, numbers: TypedNumbers) -> SessionRequest:
-    """Build the request; the service reports what is no number. Raises InvalidInputError for a grouped number."""
+    """Build the request; the service reports what is no number. Raises InvalidInputError for grouped numbers."""
     if not said.catalogue:
         return SessionRequest()
+    faults: list[Fault] = []
     prices = PricesRequest(
-        minute=numbers.read(said.minute.strip() or "0", "/prices/minute"),
-        harm=numbers.read(said.harm.strip() or "0", "/prices/harm"),
+        minute=numbers.read(said.minute.strip() or "0", "/prices/minute", faults),
+        harm=numbers.read(said.harm.strip() or "0", "/prices/harm", faults),
     )
+    if faults:
+        raise InvalidInputError(faults)
     return SessionRequest(catalogue_id=said.catalogue, prices=prices)
 
 

@@ -131,7 +131,8 @@ def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescr
     file = describe_file(content, limits, na_values, sheet)
     if sheet is not None and sheet not in file.sheets:  # it was chosen for another file
         file = describe_file(content, limits, na_values)
-    name = _SUFFIX.sub("", PurePath(form.file_name.replace("\\", "/")).name) or "cohort"
+    # Browsers write a quotation mark as %22.
+    name = _SUFFIX.sub("", PurePath(form.file_name.replace("\\", "/")).name).replace("%22", '"') or "cohort"
     return file, make_draft(form, file, name[:200], typed_numbers(request))
 
 
