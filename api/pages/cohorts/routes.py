@@ -23,7 +23,7 @@ from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import MAX_EVALUATIONS, MINUTES, Errors
 from api.searches.service import search_documents, start_search
 from api.uploads import Upload
-from autoprog.errors import Fault, InvalidInputError
+from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.report.kinds import read_words
 from autoprog.search.settings import MetricName
 from autoprog.storage.repositories import CohortRepository, SearchRepository
@@ -97,6 +97,8 @@ def _cohort_page(
     cohort_id: str,
     form: SentForm,
     faults: Sequence[Fault] = (),
+    *,
+    refusal: str | None = None,
 ) -> Response:
     cohort = cohort_document(CohortRepository(session).get(owner_id, cohort_id))
     rows = SearchRepository(session).find(owner_id, cohort_id=cohort_id, limit=_SEARCHES_SHOWN).items
@@ -109,7 +111,8 @@ def _cohort_page(
     return render(
         request,
         "cohorts/one.html",
-        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        status=HTTPStatus.CONFLICT if refusal else HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        refusal=refusal,
         cohort=cohort,
         searches=search_documents(session, rows),
         metrics=metrics,
@@ -147,9 +150,13 @@ def delete_cohort(
     if models not in {"keep", "delete"}:
         _ = translate(request)
         raise InvalidInputError([Fault("/models", _("Choose whether the models are kept."))])
-    with context.database.session() as session:
-        freed = CohortRepository(session).delete(
-            principal.owner_id, cohort_id, models="keep" if models == "keep" else "delete"
-        )
+    try:
+        with context.database.session() as session:
+            freed = CohortRepository(session).delete(
+                principal.owner_id, cohort_id, models="keep" if models == "keep" else "delete"
+            )
+    except ConflictError as error:  # the page lists the searches that are to end first
+        with context.database.session(read_only=True) as session:
+            return _cohort_page(request, session, principal.owner_id, cohort_id, SentForm(), refusal=str(error))
     remove_unreferenced(context.database, context.files, freed)
     return redirect("/cohorts")
