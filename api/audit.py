@@ -38,7 +38,7 @@ class Audited:
                 headers["X-Request-ID"] = request_id
                 # The entry is written before the response starts.
                 if _concerns(scope, message["status"], reads=context.settings.audit_reads):
-                    event = _event(scope, message["status"], headers.get("location", ""), request_id)
+                    event = _event(scope, message["status"], _location(message["status"], headers), request_id)
                     await run_in_threadpool(context.audit.append, event)
             await send(message)
 
@@ -53,6 +53,12 @@ def _concerns(scope: Scope, status: int, *, reads: bool) -> bool:
     is_resource = scope["path"].startswith("/v1/") or is_page(scope["path"])
     logs_in = scope.get("state", {}).get("logs_in", False)
     return is_resource and (reads or logs_in or scope["method"] not in _READS or status in _DENIED)
+
+
+def _location(status: int, headers: MutableHeaders) -> str:
+    """Return where a response leads to; by htmx the start page leads to its search in a header of its own."""
+    made = headers.get("hx-redirect", "") if status == HTTPStatus.OK else ""
+    return headers.get("location", made)
 
 
 def _event(scope: Scope, status: int, location: str, request_id: str) -> AuditEvent:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Annotated, Any
 
-from fastapi import Path, Response
+from fastapi import Path, Query, Response
 from fastapi.responses import HTMLResponse
 
 from autoprog.errors import NotFoundError
@@ -22,6 +22,11 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 FigureName = Annotated[str, Path(description="Name of a figure with its form, such as `roc.svg` or `roc.png`.")]
 """Path parameter of a figure."""
+
+AskedForm = Annotated[
+    ReportFormat | None, Query(alias="format", description="Form of the report. Default: by `Accept`, else HTML.")
+]
+"""Query parameter of a report's form."""
 
 _TYPES = {ReportFormat.HTML: "text/html", ReportFormat.MARKDOWN: "text/markdown", ReportFormat.DOCX: _DOCX}
 

@@ -76,6 +76,7 @@ MODULES: Sequence[str] = (
     "autoprog/diagnosis/session.py",
     "autoprog/endpoints/*.py",
     "autoprog/interpreter/strata.py",
+    "autoprog/metalearning/meta_features/recognition.py",
     "autoprog/model/comparison.py",
     "autoprog/model/external_validation.py",
     "autoprog/model/next_tests.py",

@@ -121,7 +121,8 @@ def _read_csv(content: bytes, layout: MatrixLayout, faults: list[Fault]) -> Matr
 
     try:
         reader = pacsv.open_csv(
-            pa.BufferReader(content),
+            # Arrow does not skip a header that nothing ends.
+            pa.BufferReader(content if b"\n" in content else content + b"\n"),
             pacsv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, skip_rows=1, column_names=columns),
             pacsv.ParseOptions(delimiter=delimiter, invalid_row_handler=on_ragged),
             pacsv.ConvertOptions(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Approver, Predictor, Reader, Writer
@@ -35,12 +33,12 @@ from api.pagination import ListDocument, PageParameters
 from api.reports import (
     FIGURE_RESPONSES,
     REPORT_RESPONSES,
+    AskedForm,
     FigureName,
     choose_format,
     respond_with_figure,
     respond_with_report,
 )
-from autoprog.report.forms import ReportFormat
 from autoprog.storage.repositories import ModelRepository, ModelStatusRepository, StoredAnswer, ValidationRepository
 from autoprog.storage.stored_files import remove_unreferenced
 
@@ -216,9 +214,7 @@ def get_validation_report(
     principal: Reader,
     _turn: Turn,
     request: Request,
-    form: Annotated[
-        ReportFormat | None, Query(alias="format", description="Form of the report. Default: by `Accept`, else HTML.")
-    ] = None,
+    form: AskedForm = None,
 ) -> Response:
     """Return the performance in other patients beside that of the development: HTML, Markdown or DOCX."""
     with context.database.session(read_only=True) as session:  # rendering may take seconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, BinaryIO
 
@@ -44,12 +43,9 @@ class SentForm:
         return self.fields.get(name, [])
 
 
-@asynccontextmanager
-async def receive_form(request: Request, upload_mb: int) -> AsyncIterator[SentForm]:
-    """Receive a form with at most one file, `file`, which stays open while the block runs.
-
-    Raises UnsupportedMediaError and TooLargeError.
-    """
+async def _receive(request: Request, context: ContextDependency, _session: CurrentSession) -> AsyncIterator[SentForm]:
+    """Receive a form with at most one file, `file`, which stays open while the route runs."""
+    upload_mb = context.settings.upload_mb
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in {"multipart/form-data", "application/x-www-form-urlencoded"}:
         raise UnsupportedMediaError("send a form")
@@ -65,11 +61,6 @@ async def receive_form(request: Request, upload_mb: int) -> AsyncIterator[SentFo
                     raise TooLargeError(f"the file exceeds {upload_mb} MiB")
                 upload, file_name = value.file, value.filename
         yield SentForm(fields, upload, file_name)
-
-
-async def _receive(request: Request, context: ContextDependency, _session: CurrentSession) -> AsyncIterator[SentForm]:
-    async with receive_form(request, context.settings.upload_mb) as form:
-        yield form
 
 
 Sent = Annotated[SentForm, Depends(_receive, scope="function")]

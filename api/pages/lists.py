@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Protocol, TypeVar
 
 from fastapi import Depends, Query
 
+from autoprog.storage.pages import Page
+
+Row = TypeVar("Row")
+
 ITEMS = 20
 """Number of items on a page of a list."""
+
+
+class Named(Protocol[Row]):
+    """A repository whose resources are found by their names."""
+
+    def find(self, owner_id: str, text: str, *, limit: int, cursor: str | None) -> Page[Row]:
+        """List those whose name contains a text, newest first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +29,10 @@ class ListRequest:
 
     text: str
     cursor: str | None
-    limit: int = ITEMS
+
+    def find(self, named: Named[Row], owner_id: str) -> Page[Row]:
+        """Find the part among an owner's resources; raises InvalidInputError for an invalid cursor."""
+        return named.find(owner_id, self.text, limit=ITEMS, cursor=self.cursor)
 
 
 def _read(

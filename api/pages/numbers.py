@@ -15,7 +15,7 @@ from babel.numbers import get_decimal_symbol, get_group_symbol
 from fastapi import Request
 
 from api.pages.languages import choose_language
-from autoprog.errors import Fault, InvalidInputError
+from autoprog.errors import Fault
 
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _ALWAYS_GROUPS = " '\N{RIGHT SINGLE QUOTATION MARK}\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
@@ -48,12 +48,13 @@ class TypedNumbers:
             raise ValueError(text)
         return number
 
-    def read(self, text: str, pointer: str = "") -> float | str:
-        """Return a number, or the text of no number, which the service refuses; raises InvalidInputError if grouped."""
+    def read(self, text: str, pointer: str, faults: list[Fault]) -> float | str:
+        """Return a number, or the text of no number, which the service refuses; a grouped one becomes a fault."""
         try:
             return self.parse(text)
         except GroupedNumberError as error:
-            raise InvalidInputError([Fault(pointer, str(error))]) from None
+            faults.append(Fault(pointer, str(error)))
+            return 0.0
         except ValueError:
             return text
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from babel.support import NullTranslations
 from fastapi import Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
@@ -26,7 +26,8 @@ from api.pages.languages import (
 )
 from api.pages.numbers import numbers_of
 from api.pages.once import once_field
-from api.pages.sessions import csrf_token
+from api.pages.sessions import csrf_token, has_scope
+from autoprog.scopes import Scope
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -45,6 +46,16 @@ def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **va
         "Referrer-Policy": "same-origin",
     }
     return HTMLResponse(page, status_code=status, headers=headers)
+
+
+def confirm(request: Request, title: str, what: str, back: str, *choices: tuple[str, str, str]) -> Response:
+    """Ask before something is deleted: the name, value and text of each button, and the address without it."""
+    return render(request, "confirm.html", title=title, what=what, back=back, choices=choices)
+
+
+def redirect(address: str) -> Response:
+    """Lead from a form to the page that it has changed or made."""
+    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
 
 
 def translate(request: Request) -> Callable[[str], str]:
@@ -75,6 +86,7 @@ def _environment(language: str) -> Environment:
     environment.globals.update(
         ngettext=count,
         csrf_token=csrf_token,
+        may=_may,
         language=language,
         languages=LANGUAGES,
         version=version("autoprog"),
@@ -98,6 +110,12 @@ def _lang_marker(language: str) -> Callable[[str], str]:
         return Markup('<span lang="{}">{}</span>').format(SOURCE, text)
 
     return mark
+
+
+@pass_context
+def _may(context: Context, scope: Scope) -> bool:
+    """Check whether who looks at the page has a scope; without it nothing is offered that needs it."""
+    return has_scope(context["request"], scope)
 
 
 @pass_context

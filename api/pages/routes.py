@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from api.body_limit import SMALL_FORM
 from api.pages.catalogues.routes import router as catalogues
@@ -16,6 +16,8 @@ from api.pages.diagnosis.sessions import router as diagnosis_sessions
 from api.pages.languages import COOKIE, LANGUAGES
 from api.pages.login.routes import router as login
 from api.pages.models.routes import router as models
+from api.pages.rendering import redirect
+from api.pages.reports import router as reports
 from api.pages.searches.explanation import router as explanation
 from api.pages.searches.lists import router as searches
 from api.pages.searches.one import router as search
@@ -28,8 +30,8 @@ from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
 for part in (
-    start, searches, search, explanation, cohorts, models, diagnosis_models, diagnosis_sessions, test_selection, rounds,
-    catalogues, login, settings,
+    start, searches, search, explanation, reports, cohorts, models, diagnosis_models, diagnosis_sessions,
+    test_selection, rounds, catalogues, login, settings,
 ):  # fmt: skip
     router.include_router(part)
 
@@ -48,11 +50,11 @@ def get_static(name: str) -> Response:
 
 
 @router.post("/language", max_body_size=SMALL_FORM)
-def choose(request: Request, language: Annotated[str, Form()], back: Annotated[str, Form()] = "/") -> RedirectResponse:
+def choose(request: Request, language: Annotated[str, Form()], back: Annotated[str, Form()] = "/") -> Response:
     """Remember a language, and return to the page that asked."""
     if language not in LANGUAGES:
         raise InvalidInputError([Fault("/language", f"must be one of {', '.join(LANGUAGES)}")])
-    response = RedirectResponse(local_path(back), status_code=303)
+    response = redirect(local_path(back))
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, language, max_age=_YEAR_S, httponly=True, samesite="strict", secure=secure)
     return response

@@ -51,6 +51,12 @@ def csrf_token(request: Request) -> str | None:
     return None if found is None else found.csrf_token
 
 
+def has_scope(request: Request, scope: Scope) -> bool:
+    """Check whether the caller has a scope; without a session nobody has one."""
+    found: PageSession | None = getattr(request.state, "page_session", None)
+    return found is not None and scope in found.principal.scopes
+
+
 async def check_request(request: Request, context: ContextDependency) -> AsyncIterator[None]:
     """Find the session of a request; refuse a change that a page of another origin, or one without token, asks for.
 

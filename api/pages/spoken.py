@@ -35,7 +35,8 @@ from babel.numbers import format_decimal
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 _NAME = re.compile(r"(?:name|feature|key)\d*")  # placeholders of what somebody has named
 _QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
-_NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?")
+_MINUS_SIGN = "\N{MINUS SIGN}"
+_NUMBER = re.compile(rf"[-{_MINUS_SIGN}]?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?")
 _JOINTS = ("; ", ", ", " and ", " or ")
 _COUNT = "%(num)s "  # of a message that counts
 _FIRST_TOKEN = 0xE000  # of the code points for private use
@@ -142,7 +143,7 @@ class SpokenTexts:
     def _number(self, text: str) -> str:
         digits = len(text.partition(".")[2])
         pattern = ("#,##0" if "," in text else "0") + ("." + "0" * digits if digits else "")
-        return format_decimal(text.replace(",", ""), format=pattern, locale=self._locale)
+        return format_decimal(text.replace(",", "").replace(_MINUS_SIGN, "-"), format=pattern, locale=self._locale)
 
 
 class _Reading(NamedTuple):

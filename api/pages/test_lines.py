@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from api.pages.advice import put_plainly
 from api.pages.forms import SentForm
 from api.pages.numbers import TypedNumbers
-from autoprog.errors import Fault, InvalidInputError
+from autoprog.errors import Fault
 
 BLANK_LINES = 3
 """Blank lines below those that are filled in."""
@@ -17,6 +19,7 @@ BLANK_LINES = 3
 MORE_LINES = 5
 """Blank lines that a press of “More lines” adds."""
 
+_NAMESAKE = re.compile(r"(?<=is the name of test )\d+(?= already$)")
 _AMOUNTS = ("cost", "minutes", "harm")
 
 
@@ -37,16 +40,17 @@ class TestLine:
         free = {kind: "" for kind in _AMOUNTS[1:] if amounts[kind] == "0"}
         return cls(name=test["name"], **(amounts | free), features=", ".join(map(_quote, test.get("features", ()))))
 
-    def to_document(self, number: int, numbers: TypedNumbers) -> dict[str, Any]:
-        """Return the test as a request has it, without what was left blank; raises InvalidInputError if grouped."""
+    def to_document(self, number: int, numbers: TypedNumbers, faults: list[Fault]) -> dict[str, Any]:
+        """Return the test as a request has it, without what was left blank; what cannot be sent becomes a fault."""
         amounts = {kind: text for kind in _AMOUNTS if (text := getattr(self, kind)) or kind == "cost"}
         test: dict[str, Any] = {"name": self.name}
-        test |= {kind: numbers.read(text, f"/tests/{number}/{kind}") for kind, text in amounts.items()}
+        test |= {kind: numbers.read(text, f"/tests/{number}/{kind}", faults) for kind, text in amounts.items()}
         if self.features:
             try:
                 names = next(csv.reader([self.features], skipinitialspace=True), [])
             except csv.Error as error:
-                raise InvalidInputError([Fault(f"/tests/{number}/features", str(error))]) from None
+                faults.append(Fault(f"/tests/{number}/features", str(error)))
+                names = []
             test["features"] = [name.strip() for name in names if name.strip()]
         return test
 
@@ -78,7 +82,9 @@ def say_faults(faults: Sequence[Fault], lines: Sequence[TestLine], text: Callabl
         "minute": text("A minute is worth"), "harm of prices": text("A unit of harm is worth"),
         "features": text("Reveals"),
     }  # fmt: skip
-    return list(dict.fromkeys(_say(fault, lines, words) for fault in faults))
+    said = [put_plainly(_say(fault, lines, words)) for fault in faults]
+    # Programs count tests from 0, the form's lines from 1.
+    return list(dict.fromkeys(_NAMESAKE.sub(lambda found: str(int(found[0]) + 1), text) for text in said))
 
 
 def _say(fault: Fault, lines: Sequence[TestLine], words: Mapping[str, str]) -> str:

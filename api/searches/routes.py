@@ -22,6 +22,7 @@ from api.pagination import ListDocument, PageParameters
 from api.reports import (
     FIGURE_RESPONSES,
     REPORT_RESPONSES,
+    AskedForm,
     FigureName,
     choose_format,
     respond_with_figure,
@@ -41,7 +42,6 @@ from api.searches.schemas import (
 )
 from api.uploads import Upload, receive_body
 from autoprog.cohort import CohortSpec
-from autoprog.report.forms import ReportFormat
 from autoprog.search import SearchSettings
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository, StoredAnswer
 from autoprog.storage.repositories.evaluations import EvaluationOrder
@@ -251,9 +251,7 @@ def get_report(
     principal: Reader,
     _turn: Turn,
     request: Request,
-    form: Annotated[
-        ReportFormat | None, Query(alias="format", description="Form of the report. Default: by `Accept`, else HTML.")
-    ] = None,
+    form: AskedForm = None,
 ) -> Response:
     """Return the whole result: a self-contained HTML page, Markdown, or a DOCX file."""
     with context.database.session(read_only=True) as session:  # rendering may take seconds

@@ -41,7 +41,7 @@ from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import CohortSpec, FeatureSpec, judge_spec, parse_spec
 from autoprog.cohort.strata import event_strata, stratified_rows, stratified_sample
 from autoprog.cohort.table import ReadLimits
-from autoprog.cohort.target import Mode, Outcome, Target
+from autoprog.cohort.target import Mode, Outcome, Target, units_differ
 from autoprog.cohort.visit_histories import encode_visits
 from autoprog.cohort.visits import EarlierVisits, VisitTable
 from autoprog.cohort.windows import WindowSchema, windowed
@@ -110,6 +110,7 @@ __all__ = [
     "stratified_rows",
     "stratified_sample",
     "to_parquet",
+    "units_differ",
     "windowed",
     "without_rows",
 ]

@@ -212,3 +212,21 @@ class Target(Outcome):
     def empty_risks(self, n: int, times: Sequence[float]) -> NDArray[np.float64]:
         """Risks P of n patients, all NaN."""
         return self.from_curves(np.full((n, max(1, len(times))), np.nan))
+
+
+def units_differ(one: str | None, other: str | None) -> bool:
+    """Check whether times are known to be in different units.
+
+    Parameters
+    ----------
+    one, other : str or None
+        Units as people write them; None if unknown.
+
+    Returns
+    -------
+    bool
+        False if either is unknown, and for spellings of one unit, such as `Year` and `years`.
+    """
+    if one is None or other is None:
+        return False
+    return len({unit.strip().casefold().removesuffix("s") for unit in (one, other)}) > 1

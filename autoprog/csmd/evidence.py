@@ -296,9 +296,10 @@ def _of_equal_cost(arms: Arms, arm: int, equals: NDArray[np.intp]) -> str:
     named = ", ".join(arms.arms[other].id for other in equals[:_NAMED])
     more = f" and {len(equals) - _NAMED:,} more" if len(equals) > _NAMED else ""
     which = "that with the most tests" if arms.ties == "more_tests" else "that with the fewest tests"
+    others = f"arm {named}" if len(equals) == 1 else f"arms {named}"
     return (
-        f"Arm {arms.arms[arm].id} costs the same as {'arm' if len(equals) == 1 else 'arms'} {named}{more}. Which of "
-        f"them is right more often cannot be seen without the truth, whatever the rounds say: {which} is played."
+        f"Arm {arms.arms[arm].id} costs the same as {others}{more}. Which of them is right more often cannot be seen "
+        f"without the truth, whatever the rounds say: {which} is played."
     )
 
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Cohort, units_differ
 from autoprog.endpoints import list_parts, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.model.external_validation import (
     ExternalCohort,
     check_outcome,
-    differ_in_unit,
     other_patients,
     outcome_faults,
 )
@@ -63,8 +62,8 @@ def compare_models(
     check_outcome([model, other], cohort, "a comparison")
     horizons = tuple(h for h in model.horizons if h in other.horizons)
     faults = outcome_faults(horizons, cohort)
-    if differ_in_unit(model.outcome, other.outcome):
-        mine, theirs = model.outcome.time_unit, other.outcome.time_unit
+    mine, theirs = model.outcome.time_unit, other.outcome.time_unit
+    if units_differ(mine, theirs):
         faults.append(Fault("/other_model_id", f"the other model's times are in {theirs}, and this model's in {mine}"))
     elif set(model.outcome.target.places).isdisjoint(other.outcome.target.places):
         theirs = ", ".join(f"{h:g}" for h in other.horizons)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Cohort, Feature, Outcome, align, windowed
+from autoprog.cohort import Cohort, Feature, Outcome, align, units_differ, windowed
 from autoprog.endpoints import CauseRisks, Endpoint, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.model.model import PrognosticModel
@@ -75,18 +75,9 @@ def _outcome_faults(wanted: Outcome, cohort: Cohort, use: str) -> list[str]:
     if type(here.target) is not type(wanted.target):
         of_model, of_cohort = wanted.target.plural, here.target.plural
         return [f"{use} of this model takes visits with {of_model}; those of this cohort have {of_cohort}"]
-    if differ_in_unit(here, wanted):
+    if units_differ(here.time_unit, wanted.time_unit):
         return [f"the times are in {here.time_unit} here and in {wanted.time_unit} in the model"]
     return []
-
-
-def differ_in_unit(outcome: Outcome, other: Outcome) -> bool:
-    """Whether the times of two outcomes are known to be in different units; `Year` is `years`."""
-    one, another = (
-        None if unit is None else unit.strip().casefold().removesuffix("s")
-        for unit in (outcome.time_unit, other.time_unit)
-    )
-    return one is not None and another is not None and one != another
 
 
 def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> ExternalCohort:

@@ -210,6 +210,11 @@ def test_a_blank_first_line_is_no_header(client: TestClient) -> None:
     assert faults == {"/file": "the first line is empty; it must name the columns"}
 
 
+def test_a_header_that_no_line_break_ends_is_one(client: TestClient) -> None:
+    faults = find_faults(post(client, b"object,x"))
+    assert faults == {"/file/responses": "a model needs an object and a query; these are 0 objects and 1 queries"}
+
+
 def test_nothing_in_an_array_is_unpickled(client: TestClient) -> None:
     file = io.BytesIO()
     np.save(file, np.array([[{"a": 1}]], dtype=object), allow_pickle=True)

@@ -9,11 +9,10 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from autoprog.cohort import Cohort, TimeToEvent, WindowSchema
+from autoprog.cohort import Cohort, TimeToEvent, WindowSchema, units_differ
 from autoprog.errors import InvalidInputError
 from autoprog.interpreter import Condition, Prior, PriorRule, explain
 from autoprog.model import PrognosticModel, compare_models, external_validation, update_model
-from autoprog.model.external_validation import differ_in_unit
 from autoprog.performance import ScoringContext
 from autoprog.survival import calibration_at, cumulative_dynamic_auc, integrated_brier, ipcw_weights, wolbers_c
 from autoprog.validation import Recalibration
@@ -52,8 +51,7 @@ def timed_in(of: Timed, unit: str) -> Timed:
     [("years", "Year ", False), ("months", "years", True), (None, "years", False)],
 )
 def test_units_of_times_differ_by_more_than_their_number(one: str | None, other: str, *, differ: bool) -> None:
-    here, there = (replace(model().outcome, time_unit=unit) for unit in (one, other))
-    assert differ_in_unit(here, there) == differ
+    assert units_differ(one, other) == differ
 
 
 def test_the_report_is_of_the_other_patients_at_the_model_s_horizons() -> None:

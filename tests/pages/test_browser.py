@@ -27,13 +27,17 @@ Ended = dict[str, dict[str, Any]]
 WIDTHS = pytest.mark.parametrize("width", [NARROW, WIDE])
 
 # Files, parts of pages, and steps to an organisation's account, from which a browser goes on at once.
-NO_PAGES = {"/static/{name}", "/example.csv", "/searches/{search_id}/progress", "/login/provider", "/login/return"}
+NO_PAGES = {
+    "/static/{name}", "/example.csv", "/searches/{search_id}/progress", "/login/provider", "/login/return",
+    "/searches/{search_id}/figures/{name}", "/models/{model_id}/validations/{validation_id}/figures/{name}",
+}  # fmt: skip
 WITH_KEYS = {"/login", "/settings", "/settings/keys/{key_id}/revocation", "/audit"}
 ELSEWHERE = {
     "/",
     "/searches",
     "/searches/{search_id}",
     "/searches/{search_id}/explanation",
+    "/searches/{search_id}/report",
     "/cohorts",
     "/cohorts/{cohort_id}",
     "/cohorts/{cohort_id}/delete",
@@ -42,6 +46,7 @@ ELSEWHERE = {
     "/models/{model_id}/calculator",
     "/models/{model_id}/comparison",
     "/models/{model_id}/validations/{validation_id}",
+    "/models/{model_id}/validations/{validation_id}/report",
     "/diagnosis/sessions/{session_id}",
     "/test-selection/{problem_id}/rounds/{round_id}",
     "/test-catalogues/{catalogue_id}",
@@ -73,7 +78,7 @@ def test_cohort_and_result_of_each_kind_are_accessible(page_at: PageAt, ended: E
 
 
 def test_report_looks_as_in_the_readme(page_at: PageAt, ended: Ended) -> None:
-    page = page_at(f"/v1/searches/{ended['binary']['id']}/report")
+    page = page_at(f"/searches/{ended['binary']['id']}/report")
     expect(page.get_by_role("heading", name="Read this first")).to_be_visible()
     assert_accessible(page)
     assert_looks(page, f"report-{WIDE}")
@@ -121,7 +126,7 @@ def contents(pdf: bytes) -> list[bytes]:
     return [zlib.decompressobj().decompress(each) for each in packed]
 
 
-@pytest.mark.parametrize("path", ["/searches/{id}", "/v1/searches/{id}/report"])
+@pytest.mark.parametrize("path", ["/searches/{id}", "/searches/{id}/report"])
 def test_result_and_report_are_printed_on_pages_of_text_without_controls(
     page_at: PageAt, ended: Ended, path: str
 ) -> None:

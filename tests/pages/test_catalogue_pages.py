@@ -106,7 +106,7 @@ def test_every_fault_of_the_form_names_its_test_and_field(client: TestClient) ->
     assert refused.status_code == 422
     for text in (
         "Name: give a name", "history, Cost: must be a number", "history, Harm: must be a number",
-        "history: history is the name of test 0 already", "history, Cost: must be finite", "Tests 3: give a name",
+        "history: history is the name of test 1 already", "history, Cost: must be finite", "Tests 3: give a name",
     ):  # fmt: skip
         assert text in refused.text
     assert "/tests" not in refused.text.replace('"/test', "")
@@ -115,6 +115,18 @@ def test_every_fault_of_the_form_names_its_test_and_field(client: TestClient) ->
     assert more.text.count('name="minutes"') == 2 + 3 + 5
     assert "must" not in client.post("/test-catalogues/new", data={**FIELDS, "more": "1"}).text
     assert client.get(CATALOGUES).json()["items"] == []
+
+
+def test_a_grouped_number_does_not_hide_the_other_faults(client: TestClient) -> None:
+    lines = {"test": ["Blood", "Blood"], "cost": ["1,000", "x"], "minutes": ["", ""], "harm": ["", ""],
+             "features": ['"a', ""]}  # fmt: skip
+    page = html.unescape(client.post("/test-catalogues/new", data={"name": "ward", **lines}).text)
+    for said in (
+        "Blood, Cost: this can be read in two ways",
+        "Blood, Cost: must be a number",
+        "is the name of test 1 already",
+    ):
+        assert said in page
 
 
 def test_catalogue_without_tests_is_refused(client: TestClient) -> None:

@@ -126,7 +126,9 @@ def test_answers_that_may_be_wrong_rule_nothing_out(client: TestClient) -> None:
         (TABLE, {"wrong": "70"}, "below 50 percent"),
         (TABLE, {"wrong": "often"}, "as a number of percent"),
         (b"\xff\xfe\x00", {"wrong": "5"}, "send CSV in UTF-8"),
-        (b"object,fever\na,1\nb,\n", {}, "fever"),
+        (b"object,fever\na,1\nb,\n", {}, "Row 3: 1 empty cell of query 0"),
+        (b"object,prior,fever\na,2,1\nb,-1,0\n", {}, "Row 3, prior: must be above 0, not -1"),
+        (b"x" * 200_000, {"wrong": "5"}, "Table: "),
     ],
 )
 def test_what_is_wrong_with_a_table_is_named(

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import update
 
 from autoprog.evaluation import Status
 from autoprog.jobs.runner import JobRunner
 from autoprog.storage.database import Database
+from autoprog.storage.tables import JobRow
 from tests.api.searching import Driver, make_search
 from tests.api.test_test_frontiers import finished, runner
 from tests.pages.conftest import HEIGHT, NARROW, WIDE, PageAt, assert_accessible, assert_looks
@@ -57,6 +59,11 @@ def test_an_explanation_that_failed_says_why_and_can_be_repeated(
     page = client.get(address).text
     assert "out of memory" in page
     assert "Compute it" in page
+    told = "the explanation ended by an error of this server; its log tells more"
+    with database.session() as session:
+        session.execute(update(JobRow).values(error={"code": "job-failed", "detail": told}))
+    page = client.get(address, headers={"Accept-Language": "de"}).text
+    assert "dies endete durch einen Fehler dieses Servers (Erklärung)" in page
 
 
 def test_every_outcome_has_an_accessible_explanation(page_at: PageAt, ended: dict[str, dict[str, Any]]) -> None:

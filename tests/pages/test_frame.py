@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from autoprog.storage.repositories import AuditRepository
 from tests.api.conftest import LOCAL, MakeClient
-from tests.api.searching import make_cohort, make_search
+from tests.api.searching import Driver, make_cohort, make_search
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 PATHS = ("/", "/searches", "/cohorts", "/cohorts/{cohort}", "/cohorts/{cohort}/delete", "/searches/{search}",
@@ -86,6 +86,15 @@ def test_pages_need_a_key_where_the_rest_api_does(keyed_app: FastAPI, client_of:
     other = other_client.get(address, headers=BROWSER)
     assert other.status_code == (404 if "{" in path else 200)
     assert search["cohort_id"] not in other.text.replace(address, "")
+
+
+def test_a_cohort_that_is_searched_stays_and_its_page_leads_to_the_search(client: TestClient, driver: Driver) -> None:
+    search = make_search(client)
+    driver.claim()
+    page = client.post(f"/cohorts/{search['cohort_id']}/delete", data={"models": "keep"}, headers=BROWSER)
+    assert page.status_code == 409
+    assert "cancel them first" in page.text
+    assert f'href="/searches/{search["id"]}"' in page.text
 
 
 def test_what_pages_change_is_in_the_audit_trail(client: TestClient, local_app: FastAPI) -> None:

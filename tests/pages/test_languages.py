@@ -191,8 +191,9 @@ def test_language_is_chosen_before_the_log_in(keyed_app: FastAPI) -> None:
 def test_what_the_services_say_is_german(client: TestClient) -> None:
     page = client.get("/cohorts/0123456789abcdef0123456789abcdef", headers=GERMAN)
     assert page.status_code == 404
-    assert '<p class="lead">dies gibt es hier nicht: Kohorte</p>' in page.text
+    assert '<p class="lead">nicht gefunden: Kohorte</p>' in page.text
     assert "Zur Startseite" in page.text
+    assert "<title>Das gibt es hier nicht · autoprog</title>" in page.text
     english = client.get("/cohorts/0123456789abcdef0123456789abcdef", headers={"Accept": "text/html"})
     assert '<p class="lead">there is no cohort with this id</p>' in english.text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 from fastapi import FastAPI
@@ -269,6 +270,46 @@ def test_key_that_may_only_predict_uses_the_calculator_and_nothing_else(
     assert bedside.post(f"/models/{model_id}/delete", data=form).status_code == 403
 
 
+def test_reports_open_in_a_session_and_after_it_ask_for_the_log_in(
+    keyed_app: FastAPI, database: Database, driver: Driver
+) -> None:
+    owner = TestClient(keyed_app, base_url=SITE, headers={"Authorization": f"Bearer {make_key(database)[1]}"})
+    search = make_search(owner)
+    driver.run()
+    search = owner.get(f"/v1/searches/{search['id']}").json()
+    address = f"/models/{search['model_id']}/validations"
+    asked = {"cohort_id": search["cohort_id"]}
+    validation = owner.post(f"/v1{address}", json=asked).json()
+    browser = log_in(keyed_app, make_key(database, "ada", "read")[1])
+    for page in (f"/searches/{search['id']}", f"{address}/{validation['id']}"):
+        links = re.findall(rf'href="({page}/report[^"]*)"', browser.get(page).text)
+        kinds = [browser.get(link).headers["content-type"].partition(";")[0] for link in links]
+        assert kinds[::2] == ["text/html", "text/markdown"]
+        assert kinds[1].endswith("wordprocessingml.document")
+        figures = re.findall(r'href="(figures/[^"]+)"', browser.get(links[0]).text)
+        assert {browser.get(f"{page}/{figure}").status_code for figure in figures[:2]} == {200}
+        asks = browse(keyed_app).get(links[0])
+        assert (asks.status_code, asks.headers["location"]) == (303, f"/login?next={quote(links[0], safe='')}")
+        stranger = log_in(keyed_app, make_key(database, "bob", "read")[1])
+        assert [stranger.get(f"{page}/{part}").status_code for part in ("report", figures[0])] == [404, 404]
+
+
+def test_who_may_only_read_is_offered_nothing_else(keyed_app: FastAPI, database: Database, driver: Driver) -> None:
+    owner = TestClient(keyed_app, base_url=SITE, headers={"Authorization": f"Bearer {make_key(database)[1]}"})
+    search = make_search(owner)
+    driver.run()
+    search = owner.get(f"/v1/searches/{search['id']}").json()
+    places = ("", "searches", f"searches/{search['id']}", "cohorts", f"cohorts/{search['cohort_id']}", "models",
+              f"models/{search['model_id']}", "diagnosis", "test-selection", "test-catalogues")  # fmt: skip
+    changes = re.compile(r'href="[^"]*/(?:delete|new|calculator)"|<form [^>]*method="post" action="/(?!language)')
+    offered = {}
+    for scopes in (("read",), ("read", "write", "predict")):
+        browser = log_in(keyed_app, make_key(database, "ada", *scopes)[1])
+        offered[scopes[-1]] = {place: changes.findall(browser.get(f"/{place}").text) for place in places}
+    assert {place for place, found in offered["read"].items() if found} == set()
+    assert {place for place, found in offered["predict"].items() if not found} == set()
+
+
 def test_scopes_of_the_key_hold_on_pages(keyed_app: FastAPI, database: Database) -> None:
     browser = log_in(keyed_app, make_key(database, "ada", "read", "write")[1])
     assert browser.get("/cohorts").status_code == 200
@@ -355,6 +396,7 @@ def test_audit_trail_shows_an_owner_her_own_events(database: Database, files: Fi
 def test_local_server_without_keys_needs_no_log_in_but_the_right_origin(local_app: FastAPI) -> None:
     home = "http://127.0.0.1:8000"
     browser = TestClient(local_app, base_url=home, headers={"Accept": "text/html"}, follow_redirects=False)
+    assert 'href="/settings"' in browser.get("/").text
     assert browser.get("/settings").status_code == 200
     assert browser.get("/login?next=/cohorts").headers["location"] == "/cohorts"
     send = {"language": "en", "back": "/cohorts"}

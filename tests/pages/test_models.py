@@ -7,11 +7,12 @@ import html
 import re
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from api.cohorts.schemas import TimeToEventDocument
 from api.pages.models.calculator import Answer, Bar, Choice, squares
@@ -21,7 +22,8 @@ from autoprog.storage.database import Database
 from autoprog.storage.tables import ModelRow
 from autoprog.validation import Refit, fit_patient_intervals
 from tests.api.searching import FILE, SPEC, Driver, make_search, multipart, patient, simple_result, table
-from tests.cohorts import cleveland_cohort
+from tests.cohorts import cleveland_cohort, event_cohort, event_file, event_spec
+from tests.event_models import cox_model
 from tests.pages.test_frame import BROWSER
 
 NAMES = list(patient())
@@ -87,6 +89,24 @@ def test_the_calculator_says_what_the_model_predicts(client: TestClient, model_i
     assert f"{100 * largest['risk']:+.1f}" in text.replace("−", "-")
 
 
+def test_pages_say_what_is_predicted_by_the_name_that_it_was_given(
+    client: TestClient, driver: Driver, database: Database
+) -> None:
+    spec = {**SPEC, "outcome": {**SPEC["outcome"], "label": "Stenosis <b>"}}
+    made = client.post("/v1/searches", files=multipart(spec)).json()
+    driver.run()
+    search = client.get(f"/v1/searches/{made['id']}").json()
+    with database.session() as session:  # the driver's model is of a cohort without a name for it
+        (row,) = session.scalars(select(ModelRow))
+        row.document = {**row.document, "outcome": {**row.document["outcome"], "label": "Stenosis <b>"}}
+    model, cohort_id = f"/models/{search['model_id']}", search["cohort_id"]
+    validation = client.post(f"/v1{model}/validations", json={"cohort_id": cohort_id}).json()["id"]
+    for page in (f"/searches/{search['id']}", f"{model}/calculator", f"{model}/validations/{validation}"):
+        assert "Predicted: Stenosis &lt;b&gt; (outcome = 1)" in client.get(page, headers=BROWSER).text
+    for page in (model, "/models", "/cohorts", f"/cohorts/{cohort_id}"):
+        assert "Stenosis &lt;b&gt; (outcome = 1)" in client.get(page, headers=BROWSER).text
+
+
 def test_the_calculator_names_units_and_ranges(client: TestClient, model_id: str) -> None:
     text = client.get(f"/models/{model_id}/calculator", headers=BROWSER).text
     for name, unit, values in (
@@ -100,7 +120,7 @@ def test_the_calculator_names_units_and_ranges(client: TestClient, model_id: str
         assert f'<label for="{field}">{name} <span class="ends">({unit})</span></label>' in text
         assert f'id="{field}-hint">patients had {values}</p>' in text
     thal = f"x-{NAMES.index('thal')}"
-    levels = "".join(f"<option>{level}</option>" for level in (3, 6, 7))
+    levels = "".join(f'<option value="{level}">{level}</option>' for level in (3, 6, 7))
     assert f'name="{thal}"><option value="">unknown</option>{levels}</select>' in text
 
 
@@ -318,12 +338,12 @@ def test_a_later_version_links_the_report_of_its_validation_and_none_of_the_firs
 ) -> None:
     asked = {"cohort_id": make_other_cohort(client), "method": "intercept"}
     version = client.post(f"/v1/models/{model_id}/recalibrations", json=asked).json()
-    report = f'href="/v1/searches/{version["search_id"]}/report"'
+    report = f'href="/searches/{version["search_id"]}/report"'
     first, second = (client.get(f"/models/{each}", headers=BROWSER).text for each in (model_id, version["id"]))
     assert report in first
     assert report not in second
     page = client.post(f"/models/{version['id']}/validate", data={"cohort": asked["cohort_id"]}, headers=BROWSER)
-    link = f"/v1{page.url.path}/report"
+    link = f"{page.url.path}/report"
     assert f'href="{link}"' in page.text
     assert "Version 2 of the model is version 1, recalibrated to" in client.get(link).text
 
@@ -348,6 +368,67 @@ def test_two_models_are_compared_on_the_patients_that_are_chosen(client: TestCli
         for measures in (horizon["model"], horizon["other"]):
             assert f'<td class="number">{measures["brier"]["estimate"]:.3f} ' in page.text
     assert len(offered["cohort"]) == 2
+
+
+def make_event_model(
+    client: TestClient, driver: Driver, unit: str | None = None, horizons: tuple[float, ...] = (200, 400)
+) -> dict[str, Any]:
+    """A cohort of event times in a unit, and a model of it."""
+    spec, outcome = event_spec("bmt137"), replace(event_cohort("bmt137").outcome, time_unit=unit, horizons=horizons)
+    named = {"horizons": horizons} if unit is None else {"horizons": horizons, "time_unit": unit}
+    spec = {**spec, "name": f"in {unit}", "outcome": {**spec["outcome"], **named}}
+    made = client.post("/v1/searches", files=multipart(spec, event_file("bmt137")))
+    assert made.status_code == 202, made.text
+    claim, result = driver.claim(), simple_result()[0]
+    model = cox_model(replace(event_cohort("bmt137"), outcome=outcome))
+    driver.store.finish(claim, replace(result, model=model), cancelled=False)
+    found: dict[str, Any] = client.get(f"/v1/searches/{made.json()['id']}").json()
+    return found
+
+
+def test_models_and_cohorts_of_other_times_are_not_offered(client: TestClient, driver: Driver, model_id: str) -> None:
+    one, same, unknown, other = (make_event_model(client, driver, unit) for unit in ("days", "Day ", None, "months"))
+    later = make_event_model(client, driver, "days", (300,))
+    address = f"/models/{one['model_id']}"
+    page = client.get(address, headers=BROWSER).text
+    offered = read_choices(page, f"{address}/comparison")
+    assert set(offered["other"]) == {same["model_id"], unknown["model_id"]}
+    fitting = {each["cohort_id"] for each in (one, same, unknown, later)}
+    assert set(offered["cohort"]) == set(read_choices(page, f"{address}/validate")["cohort"]) == fitting
+    cohort_id, query = other["cohort_id"], {"other": other["model_id"], "cohort": one["cohort_id"]}
+    for refused in (
+        client.post(f"{address}/validate", data={"cohort": cohort_id}, headers=BROWSER),
+        client.get(f"{address}/comparison", params=query, headers=BROWSER),
+    ):
+        assert refused.status_code == 422
+        assert re.search("in months (here|in the model)", refused.text)
+        assert "<h1>Model: in days</h1>" in refused.text
+
+
+def test_a_cohort_that_does_not_fit_is_told_beside_the_choice_of_another(client: TestClient, model_id: str) -> None:
+    lacking = re.sub(rb",[^,]*$", b"", gzip.decompress(FILE).replace(b"\r", b""), flags=re.MULTILINE)
+    spec = {**SPEC, "name": "Lacks a column", "features": {k: v for k, v in SPEC["features"].items() if k != "thal"}}
+    cohort_id = client.post("/v1/cohorts", files=multipart(spec, lacking)).json()["id"]
+    page = client.post(f"/models/{model_id}/validate", data={"cohort": cohort_id}, headers=BROWSER)
+    assert page.status_code == 422
+    assert "the cohort has no feature &#39;thal&#39;" in page.text
+    assert f'<option value="{cohort_id}" selected>Lacks a column</option>' in page.text
+    german = {**BROWSER, "Accept-Language": "de"}
+    page = client.post(f"/models/{model_id}/validate", data={"cohort": ""}, headers=german)
+    assert "<li>wählen Sie die Kohorte der anderen Patienten</li>" in page.text
+
+
+def test_a_model_whose_search_was_deleted_says_that_nobody_knows_how_good_it_is(
+    client: TestClient, model_id: str
+) -> None:
+    said = "The search that made this model was deleted"
+    pages = (f"/models/{model_id}", f"/models/{model_id}/calculator")
+    assert not [page for page in pages if said in client.get(page, headers=BROWSER).text]
+    search_id = client.get(f"/v1/models/{model_id}").json()["search_id"]
+    asked = client.get(f"/searches/{search_id}/delete", headers=BROWSER).text
+    assert "loses its score and report" in asked
+    client.post(f"/searches/{search_id}/delete", headers=BROWSER)
+    assert not [page for page in pages if said not in client.get(page, headers=BROWSER).text]
 
 
 @pytest.mark.parametrize("path", ["/models/{}", "/models/{}/calculator", "/models/{}/delete"])

@@ -60,6 +60,16 @@ def test_time_left_is_that_of_the_budget_or_less_at_the_pace_so_far(
     assert "and 1 without a score" in running
 
 
+def test_a_search_that_is_being_stopped_says_so(client: TestClient, driver: Driver) -> None:
+    address, said = f"/searches/{make_search(client)['id']}", "The search is being stopped"
+    driver.explore(driver.claim(), Status.SUCCEEDED)
+    running = client.get(address, headers=BROWSER).text
+    assert (said in running, "Stop now" in running) == (False, True)
+    stopping = client.post(f"{address}/stop", headers=BROWSER).text
+    assert (said in stopping, "Stop now" in stopping) == (True, False)
+    assert said in client.get(f"{address}/progress").text
+
+
 def test_best_score_never_gets_worse_and_the_simple_pipeline_is_number_0() -> None:
     plot = draw_progress([(0, 0.7), (1, 0.6), (2, 0.8), (4, 0.75)], greater_is_better=True)
     assert plot is not None

@@ -46,7 +46,7 @@ def forget(database: Database, search_id: str) -> None:
 def test_a_result_links_its_report_in_every_form(client: TestClient, search: dict[str, Any]) -> None:
     for page in (f"/searches/{search['id']}", f"/models/{search['model_id']}"):
         text = client.get(page, headers=BROWSER).text
-        at = f'href="/v1/searches/{search["id"]}/report'
+        at = f'href="/searches/{search["id"]}/report'
         for link in (f'{at}"', f'{at}?format=docx"', f'{at}?format=md"'):
             assert link in text
 
@@ -131,6 +131,21 @@ def test_a_model_that_knows_nothing_says_so_and_withholds_them(
     answer = calculated(client, search["model_id"])
     assert "stratum:" not in answer
     assert "Rules that this patient meets" not in answer
+
+
+def test_a_model_that_knows_nothing_is_not_called_better_than_the_simple_one(
+    client: TestClient, database: Database, search: dict[str, Any]
+) -> None:
+    forget(database, search["id"])
+    with database.session() as session:
+        row = session.get_one(SearchRow, search["id"])
+        assert row.ensemble is not None
+        other = {**row.ensemble["baseline"], "configuration": {}}
+        gain = {"brier": {"estimate": -0.013, "lower": -0.023, "upper": -0.002}}
+        row.ensemble = {**row.ensemble, "baseline": other, "gain_over_baseline": gain}
+    text = client.get(f"/searches/{search['id']}", headers=BROWSER).text
+    assert "It differs from the simple model on these patients, but" in text
+    assert "Yes, on these patients" not in text
 
 
 def calculated(client: TestClient, model_id: str) -> str:

@@ -87,6 +87,12 @@ def test_judgements_that_are_missing_or_wrong_are_refused(client: TestClient, sa
     assert problem_of(client, address)["n_feedback"] == 0
 
 
+def test_tests_that_measure_need_patients_to_learn_from(client: TestClient) -> None:
+    refused = client.post("/test-selection/new", data={**FIELDS, "features": ["age", "", "", ""]})
+    assert refused.status_code == 422
+    assert "history, Reveals: choose the patients to learn from too" in refused.text
+
+
 def test_second_press_opens_no_second_round(client: TestClient) -> None:
     address = create(client)
     start(client, address)

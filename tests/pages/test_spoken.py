@@ -113,6 +113,19 @@ ZERO_GERMAN = (
         ),
         (
             (
+                "Arm 1 costs the same as arms 2, 3 and 4 more. Which of them is right more often cannot be seen "
+                "without the truth, whatever the rounds say: that with the most tests is played."
+            ),
+            (
+                "Arm 1 kostet so viel wie die Arme 2, 3 und 4 weitere. Welcher von ihnen öfter recht hat, lässt sich "
+                "ohne die Wahrheit nicht sehen, was die Runden auch sagen: gespielt wird der mit den meisten Tests."
+            ),
+        ),
+        (
+            "its Brier skill is \N{MINUS SIGN}0.002: giving every patient the average risk does as well",
+            "sein Brier-Skill-Score ist -0,002: jedem Patienten das mittlere Risiko zu geben ist genauso gut",
+        ),
+        (
                 "only 7 patients are known not to have the outcome until the model's horizon 5; a recalibration takes "
                 "at least 10"
             ),

@@ -12,6 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 from openpyxl import Workbook
 
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import AuditRepository
 from tests.api.conftest import MakeClient
 from tests.api.searching import FILE, SMALL, table
 from tests.pages.conftest import DATA
@@ -79,6 +81,13 @@ def test_guesses_alone_start_a_search(client: TestClient, file: str, mode: str, 
     cohort = client.get(f"/v1/cohorts/{search['cohort_id']}").json()
     assert cohort["mode"] == mode
     assert {key: cohort["outcome"].get(key) for key in outcome} == outcome
+
+
+def test_the_audit_trail_names_the_search_that_was_started(client: TestClient, database: Database) -> None:
+    place = start(client, FILE, filled_in(columns(client, FILE))).headers["HX-Redirect"]
+    with database.session(read_only=True) as session:
+        (event,) = [each for each in AuditRepository(session).after(0) if each.action == "POST /start"]
+    assert (event.result, place) == ("200", f"/searches/{event.resource}")
 
 
 def test_form_without_htmx_is_redirected(client: TestClient) -> None:
@@ -390,3 +399,36 @@ def test_ranges_are_shown_in_their_order_and_read_as_ordered(client: TestClient)
     options = re.findall(r'<option value="(\w+)"( selected)?>([^<]*)<', part)
     assert ("ordinal", " selected", "Ordered category") in options
     assert ("categorical", "", "Category") in options
+
+
+def test_another_file_with_the_same_columns_has_its_own_name_unless_one_was_typed(client: TestClient) -> None:
+    fields = filled_in(columns(client, KNOWN, "Oslo 2019.csv"))
+    assert fields["name"] == "Oslo 2019"
+    for typed, kept in ((fields["name"], "Oslo 2020"), ("Mine", "Mine")):
+        sent = {"file": ("Oslo 2020.csv", KNOWN)}
+        part = client.post("/start/columns", files=sent, data={**fields, "name": typed}, headers=HTMX).text
+        assert filled_in(part)["name"] == kept
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("Oslo 03.05.2020.csv", "Oslo 03.05.2020"),
+        ("a.CSV.gz", "a"),
+        ("C:\\data\\b.sas7bdat", "b"),
+        (".csv", "cohort"),
+        ("%22a%22.csv", '"a"'),
+    ],
+)
+def test_a_cohort_is_called_as_its_file(client: TestClient, file: str, name: str) -> None:
+    assert filled_in(columns(client, KNOWN, file))["name"] == name
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.7 not a table", b""])
+def test_a_file_that_cannot_be_read_takes_back_what_was_said_of_the_one_before(
+    client: TestClient, content: bytes
+) -> None:
+    headers = {**HTMX, "HX-Target": "columns"}
+    part = client.post("/start/columns", files={"file": ("x.csv", content)}, headers=headers).text
+    assert re.search(r'id="file-status" hx-swap-oob="true"></p>', part)
+    assert 'role="alert"' in part

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from pydantic import ValidationError
 
 from api.catalogues import service
@@ -17,11 +17,11 @@ from api.dependencies import ReadSession, WriteSession
 from api.pages.forms import Sent
 from api.pages.lists import Asked
 from api.pages.numbers import TypedNumbers, typed_numbers
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.test_lines import MORE_LINES, TestLine, read_lines, say_faults, with_blanks
 from api.problems import faults_of_validation
-from autoprog.errors import InvalidInputError
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.storage.repositories import CatalogueRepository
 from autoprog.storage.test_selection_tables import CatalogueRow
 
@@ -43,7 +43,7 @@ class _CatalogueForm:
 @router.get(_LIST)
 def list_catalogues(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List catalogues, newest first, or those whose name contains a text."""
-    found = CatalogueRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    found = asked.find(CatalogueRepository(session), principal.owner_id)
     catalogues = [service.catalogue_document(row) for row in found.items]
     return render(request, "catalogues/list.html", catalogues=catalogues, asked=asked, next_cursor=found.next_cursor)
 
@@ -81,15 +81,16 @@ def create_catalogue(request: Request, principal: PageWriter, form: Sent, sessio
         return _form(request, sent, faults=say_faults(error.faults, sent.tests, translate(request)))
     if sent.copied_id and sent.replaces:
         CatalogueRepository(session).delete(principal.owner_id, sent.copied_id)
-    return RedirectResponse(f"{_LIST}/{row.id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"{_LIST}/{row.id}")
 
 
 def _build_request(sent: _CatalogueForm, numbers: TypedNumbers) -> CatalogueRequest:
-    fields = {"name": sent.name, "tests": [line.to_document(k, numbers) for k, line in enumerate(sent.tests)]}
+    faults: list[Fault] = []
+    fields = {"name": sent.name, "tests": [line.to_document(k, numbers, faults) for k, line in enumerate(sent.tests)]}
     try:
-        return CatalogueRequest.model_validate(fields)
+        return CatalogueRequest.model_validate(fields).beside(faults)
     except ValidationError as error:
-        raise InvalidInputError(faults_of_validation(error.errors(include_input=False))) from None
+        raise InvalidInputError([*faults, *faults_of_validation(error.errors(include_input=False))]) from None
 
 
 def _form(request: Request, shown: _CatalogueForm, *, more: int = 0, faults: Sequence[str] = ()) -> Response:
@@ -108,7 +109,7 @@ def show_catalogue(request: Request, catalogue_id: str, principal: PageReader, s
     """Show the tests of a catalogue."""
     row = CatalogueRepository(session).get(principal.owner_id, catalogue_id)
     catalogue = service.catalogue_document(row)
-    return render(request, "catalogues/one.html", catalogue=catalogue, may_write="write" in principal.scopes)
+    return render(request, "catalogues/one.html", catalogue=catalogue)
 
 
 @router.get("/test-catalogues/{catalogue_id}/delete")
@@ -116,14 +117,13 @@ def ask_to_delete(request: Request, catalogue_id: str, principal: PageWriter, se
     """Ask whether a catalogue is to be deleted."""
     row = CatalogueRepository(session).get(principal.owner_id, catalogue_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this test catalogue?"),
-        what=_("“%(name)s” will be deleted; what was made with its tests stays. This cannot be undone.")
+        _("Delete this test catalogue?"),
+        _("“%(name)s” will be deleted; what was made with its tests stays. This cannot be undone.")
         % {"name": row.name},
-        choices=[("delete", "yes", _("Delete the catalogue"))],
-        back=f"{_LIST}/{catalogue_id}",
+        f"{_LIST}/{catalogue_id}",
+        ("delete", "yes", _("Delete the catalogue")),
     )
 
 
@@ -131,4 +131,4 @@ def ask_to_delete(request: Request, catalogue_id: str, principal: PageWriter, se
 def delete_catalogue(catalogue_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Delete a catalogue."""
     CatalogueRepository(session).delete(principal.owner_id, catalogue_id)
-    return RedirectResponse(_LIST, status_code=HTTPStatus.SEE_OTHER)
+    return redirect(_LIST)

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import get_args
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from api.cohorts.service import cohort_document
@@ -18,12 +18,12 @@ from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
 from api.pages.numbers import GroupedNumberError, typed_numbers
 from api.pages.once import FIELD, make_once
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import MAX_EVALUATIONS, MINUTES, Errors
 from api.searches.service import search_documents, start_search
 from api.uploads import Upload
-from autoprog.errors import Fault, InvalidInputError
+from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.report.kinds import read_words
 from autoprog.search.settings import MetricName
 from autoprog.storage.repositories import CohortRepository, SearchRepository
@@ -37,7 +37,7 @@ _SEARCHES_SHOWN = 20
 @router.get("/cohorts")
 def list_cohorts(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List cohorts, newest first, or those whose name contains a text."""
-    found = CohortRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    found = asked.find(CohortRepository(session), principal.owner_id)
     documents = [cohort_document(row) for row in found.items]
     return render(request, "cohorts/list.html", cohorts=documents, asked=asked, next_cursor=found.next_cursor)
 
@@ -58,7 +58,7 @@ def search_again(
     except InvalidInputError as error:
         with context.database.session(read_only=True) as session:
             return _cohort_page(request, session, principal.owner_id, cohort_id, form, error.faults)
-    return RedirectResponse(f"/searches/{search_id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"/searches/{search_id}")
 
 
 def _start(request: Request, context: Context, owner_id: str, cohort_id: str, form: SentForm) -> str:
@@ -97,6 +97,8 @@ def _cohort_page(
     cohort_id: str,
     form: SentForm,
     faults: Sequence[Fault] = (),
+    *,
+    refusal: str | None = None,
 ) -> Response:
     cohort = cohort_document(CohortRepository(session).get(owner_id, cohort_id))
     rows = SearchRepository(session).find(owner_id, cohort_id=cohort_id, limit=_SEARCHES_SHOWN).items
@@ -109,7 +111,8 @@ def _cohort_page(
     return render(
         request,
         "cohorts/one.html",
-        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        status=HTTPStatus.CONFLICT if refusal else HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        refusal=refusal,
         cohort=cohort,
         searches=search_documents(session, rows),
         metrics=metrics,
@@ -124,17 +127,17 @@ def ask_to_delete(request: Request, cohort_id: str, principal: PageWriter, sessi
     """Ask whether a cohort is to be deleted, with or without its models."""
     row = CohortRepository(session).get(principal.owner_id, cohort_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this cohort?"),
-        what=_("The patients of “%(name)s” and all searches on them will be deleted. This cannot be undone.")
+        _("Delete this cohort?"),
+        _(
+            "The patients of “%(name)s” and all searches on them will be deleted. This cannot be undone. Models that "
+            "are kept lose their score and report."
+        )
         % {"name": row.name},
-        choices=[
-            ("models", "keep", _("Delete, but keep the models")),
-            ("models", "delete", _("Delete with all its models")),
-        ],
-        back=f"/cohorts/{cohort_id}",
+        f"/cohorts/{cohort_id}",
+        ("models", "keep", _("Delete, but keep the models")),
+        ("models", "delete", _("Delete with all its models")),
     )
 
 
@@ -147,9 +150,13 @@ def delete_cohort(
     if models not in {"keep", "delete"}:
         _ = translate(request)
         raise InvalidInputError([Fault("/models", _("Choose whether the models are kept."))])
-    with context.database.session() as session:
-        freed = CohortRepository(session).delete(
-            principal.owner_id, cohort_id, models="keep" if models == "keep" else "delete"
-        )
+    try:
+        with context.database.session() as session:
+            freed = CohortRepository(session).delete(
+                principal.owner_id, cohort_id, models="keep" if models == "keep" else "delete"
+            )
+    except ConflictError as error:  # the page lists the searches that are to end first
+        with context.database.session(read_only=True) as session:
+            return _cohort_page(request, session, principal.owner_id, cohort_id, SentForm(), refusal=str(error))
     remove_unreferenced(context.database, context.files, freed)
-    return RedirectResponse("/cohorts", status_code=HTTPStatus.SEE_OTHER)
+    return redirect("/cohorts")

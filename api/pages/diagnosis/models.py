@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
@@ -22,7 +22,7 @@ from api.diagnosis.sessions.service import session_summary
 from api.pages.forms import Sent, SentForm
 from api.pages.lists import ITEMS, Asked
 from api.pages.numbers import GroupedNumberError, typed_numbers
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.uploads import Upload
 from autoprog.cohort.csv_table import sniff_delimiter
@@ -51,9 +51,7 @@ _NOTHING_SAID = NewSession()
 @router.get(_LIST)
 def list_models(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List diagnosis models, newest first, or those whose name contains a text."""
-    found = DiagnosisModelRepository(session).find(
-        principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor
-    )
+    found = asked.find(DiagnosisModelRepository(session), principal.owner_id)
     models = service.model_documents(session, found.items)
     return render(request, "diagnosis/list.html", models=models, asked=asked, next_cursor=found.next_cursor)
 
@@ -74,10 +72,11 @@ def create_model(
         with context.database.session() as session:
             model_id = service.create_model(context, session, principal.owner_id, upload).id
     except (InvalidInputError, TooLargeError, UnsupportedMediaError) as error:
-        faults = [_say(fault) for fault in error.faults] if isinstance(error, InvalidInputError) else [str(error)]
+        text = translate(request)
+        faults = [_say(fault, text) for fault in error.faults] if isinstance(error, InvalidInputError) else [str(error)]
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return render(request, "diagnosis/new.html", status=status, form=form, faults=list(dict.fromkeys(faults)))
-    return RedirectResponse(f"{_LIST}/{model_id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"{_LIST}/{model_id}")
 
 
 def _spec(request: Request, form: SentForm) -> dict[str, Any]:
@@ -108,16 +107,24 @@ def _findings(content: bytes) -> list[str]:
         head = content.decode("utf-8-sig").split("\n", 1)[0].strip("\r")
     except UnicodeDecodeError:
         raise InvalidInputError([Fault("/file", "with a share of wrong answers, send CSV in UTF-8")]) from None
-    names = next(csv.reader(io.StringIO(head), delimiter=sniff_delimiter(head)), [])
+    try:
+        names = next(csv.reader(io.StringIO(head), delimiter=sniff_delimiter(head)), [])
+    except csv.Error:
+        return []
     return [name.strip() for name in names if name.strip() not in _ROLES]
 
 
-def _say(fault: Fault) -> str:
-    """Return a fault without a pointer into a document that nobody here has written."""
-    name = fault.pointer.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
-    if fault.pointer.startswith("/file/columns/"):
-        return f"{name}: {fault.detail}"
-    return {"/file": "Table: ", "/spec/name": "Name: "}.get(fault.pointer, "") + fault.detail
+def _say(fault: Fault, text: Callable[[str], str]) -> str:
+    """Return a fault with its place in the table, as nobody here has written the document that pointers lead into."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in fault.pointer.split("/")[1:]]
+    places = {("file",): text("Table"), ("spec", "name"): text("Name")}
+    place = places.get(tuple(steps), "")
+    if steps[:2] == ["file", "columns"] and len(steps) > 2:
+        place = steps[2]
+    elif steps[:1] == ["file"] and len(steps) > 2 and steps[2].isdecimal():
+        row = text("Row %(number)s") % {"number": int(steps[2]) + 2}  # the header is the first
+        place = ", ".join([row, *steps[3:]]) if steps[1] == "objects" else row
+    return f"{place}: {fault.detail}" if place else fault.detail
 
 
 @router.get("/diagnosis/{model_id}")
@@ -148,7 +155,6 @@ def model_page(
         sessions=_sessions(session, principal.owner_id, model_id),
         catalogues=CatalogueRepository(session).find(principal.owner_id, "", limit=_MAX_CATALOGUES).items,
         faults=list(dict.fromkeys(faults)),
-        may_write="write" in principal.scopes,
     )
 
 
@@ -162,13 +168,12 @@ def ask_to_delete(request: Request, model_id: str, principal: PageWriter, sessio
     """Ask whether a model is to be deleted."""
     row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this diagnosis model?"),
-        what=_("“%(name)s” and all sessions on it will be deleted. This cannot be undone.") % {"name": row.name},
-        choices=[("delete", "yes", _("Delete the model"))],
-        back=f"{_LIST}/{model_id}",
+        _("Delete this diagnosis model?"),
+        _("“%(name)s” and all sessions on it will be deleted. This cannot be undone.") % {"name": row.name},
+        f"{_LIST}/{model_id}",
+        ("delete", "yes", _("Delete the model")),
     )
 
 
@@ -178,4 +183,4 @@ def delete_model(model_id: str, context: ContextDependency, principal: PageWrite
     with context.database.session() as session:
         freed = DiagnosisModelRepository(session).delete(principal.owner_id, model_id)
     remove_unreferenced(context.database, context.files, freed)
-    return RedirectResponse(_LIST, status_code=HTTPStatus.SEE_OTHER)
+    return redirect(_LIST)

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from api.auth import Principal
@@ -20,10 +20,10 @@ from api.diagnosis.sessions.schemas import AnswerRequest, SessionDocument, Sessi
 from api.pages.diagnosis.models import NewSession, model_page
 from api.pages.numbers import TypedNumbers, typed_numbers
 from api.pages.once import make_once
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from autoprog.diagnosis import Answer, AnswerEffect, predict_answers
-from autoprog.errors import ConflictError, InvalidInputError
+from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.storage.repositories import DiagnosisModelRepository, DiagnosisSessionRepository
 
 router = APIRouter()
@@ -70,13 +70,16 @@ class _Sent(NewSession):
 
 
 def _build_request(said: NewSession, numbers: TypedNumbers) -> SessionRequest:
-    """Build the request; the service reports what is no number. Raises InvalidInputError for a grouped number."""
+    """Build the request; the service reports what is no number. Raises InvalidInputError for grouped numbers."""
     if not said.catalogue:
         return SessionRequest()
+    faults: list[Fault] = []
     prices = PricesRequest(
-        minute=numbers.read(said.minute.strip() or "0", "/prices/minute"),
-        harm=numbers.read(said.harm.strip() or "0", "/prices/harm"),
+        minute=numbers.read(said.minute.strip() or "0", "/prices/minute", faults),
+        harm=numbers.read(said.harm.strip() or "0", "/prices/harm", faults),
     )
+    if faults:
+        raise InvalidInputError(faults)
     return SessionRequest(catalogue_id=said.catalogue, prices=prices)
 
 
@@ -177,13 +180,12 @@ def ask_to_delete(request: Request, session_id: str, principal: PageWriter, sess
     """Ask whether a session is to be deleted."""
     DiagnosisSessionRepository(session).get(principal.owner_id, session_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this session?"),
-        what=_("All its answers will be deleted. This cannot be undone."),
-        choices=[("delete", "yes", _("Delete the session"))],
-        back=f"/diagnosis/sessions/{session_id}",
+        _("Delete this session?"),
+        _("All its answers will be deleted. This cannot be undone."),
+        f"/diagnosis/sessions/{session_id}",
+        ("delete", "yes", _("Delete the session")),
     )
 
 
@@ -193,7 +195,7 @@ def delete_session(session_id: str, principal: PageWriter, session: WriteSession
     sessions = DiagnosisSessionRepository(session)
     model_id = sessions.get(principal.owner_id, session_id).model_id
     sessions.delete(principal.owner_id, session_id)
-    return RedirectResponse(f"/diagnosis/{model_id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"/diagnosis/{model_id}")
 
 
 def _page(
@@ -208,7 +210,6 @@ def _page(
         session=view.document,
         refusal=refusal.text if refusal else None,
         shown=_SHOWN,
-        may_write="write" in principal.scopes,
     )
 
 
@@ -227,4 +228,4 @@ def _view(context: Context, owner_id: str, session_id: str) -> _View:
 
 
 def _go(session_id: str) -> Response:
-    return RedirectResponse(f"/diagnosis/sessions/{session_id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"/diagnosis/sessions/{session_id}")

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import structlog
 from fastapi import APIRouter, Form, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from api.auth import Principal, count_failure, identify
 from api.body_limit import SMALL_FORM
 from api.dependencies import Context, ContextDependency
-from api.pages.rendering import render
+from api.pages.rendering import redirect, render
 from api.pages.sessions import CurrentSession, PageSession, cookie_name, local_path
 from api.problems import ProviderUnavailableError, UnauthorizedError
 from api.single_sign_on.identity import read_identity
@@ -38,7 +38,7 @@ def show_login(
     """Ask for a key or send to the identity provider, unless the browser has a session or needs none."""
     found: PageSession | None = getattr(request.state, "page_session", None)
     if found is not None:
-        return _go(local_path(place))
+        return redirect(local_path(place))
     return _page(request, context, place)
 
 
@@ -65,7 +65,7 @@ def log_in(
     else:
         context.uses.note_key(row)
         request.state.principal = Principal(row.owner_id, frozenset(row.scopes), row.id)
-        page = _go(local_path(place))
+        page = redirect(local_path(place))
         _set_cookie(page, request, cookie_name(request), token, LIFE, strict=True)
     return page
 
@@ -81,7 +81,7 @@ def go_to_provider(
         address = provider.login_address(sign_on, _return_address(request))
     except ProviderUnavailableError as error:
         return _unreachable(request, context, place, error)
-    page = _go(address)
+    page = redirect(address)
     # The provider sends the browser back from its own site, and a strict cookie would not come along.
     _set_cookie(page, request, _sign_on_cookie(request), sign_on.to_cookie(), _SIGN_ON_LIFE, strict=False)
     return page
@@ -127,7 +127,7 @@ def log_out(request: Request, context: ContextDependency, session: CurrentSessio
             row = KeyRepository(transaction).get(principal.owner_id, principal.key_id or "")
             is_person = row.person is not None
     provider = context.identity_provider if is_person else None
-    response = _go("/login") if provider is None else _leave(request, provider)
+    response = redirect("/login") if provider is None else _leave(request, provider)
     response.delete_cookie(cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https")
     return response
 
@@ -138,7 +138,7 @@ def _leave(request: Request, provider: IdentityProvider) -> Response:
         address = provider.logout_address(str(request.url.replace(path="/login", query="", fragment="")))
     except ProviderUnavailableError:
         return render(request, "login/left.html", address=None)
-    return _go("/login") if address is None else render(request, "login/left.html", address=address)
+    return redirect("/login") if address is None else render(request, "login/left.html", address=address)
 
 
 def _signed_on(
@@ -213,7 +213,3 @@ def _set_cookie(page: Response, request: Request, name: str, value: str, life: t
         samesite="strict" if strict else "lax",
         secure=request.url.scheme == "https",
     )
-
-
-def _go(place: str) -> Response:
-    return RedirectResponse(place, status_code=HTTPStatus.SEE_OTHER)

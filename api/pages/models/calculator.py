@@ -12,7 +12,7 @@ from api.models.schemas import NextTestsDocument, NextTestsRequest, PatientPredi
 from api.pages.forms import SentForm
 from api.pages.numbers import GroupedNumberError, TypedNumbers
 from api.pages.searches.results import Verdict
-from autoprog.errors import Fault
+from autoprog.errors import Fault, InvalidInputError
 
 _FINDINGS = "findings"  # the choice of each finding for itself
 _MAX_ID = 64
@@ -56,13 +56,16 @@ class Choice:
     harm: str = ""
 
     def to_request(self, patient: Mapping[str, object], numbers: TypedNumbers) -> NextTestsRequest:
-        """Build the request; the service reports what is no number. Raises InvalidInputError for a grouped number."""
+        """Build the request; the service reports what is no number. Raises InvalidInputError for grouped numbers."""
+        faults: list[Fault] = []
         if self.tests == _FINDINGS:
             return NextTestsRequest(patient=patient)
         prices = PricesRequest(
-            minute=numbers.read(self.minute or "0", "/prices/minute"),
-            harm=numbers.read(self.harm or "0", "/prices/harm"),
+            minute=numbers.read(self.minute or "0", "/prices/minute", faults),
+            harm=numbers.read(self.harm or "0", "/prices/harm", faults),
         )
+        if faults:
+            raise InvalidInputError(faults)
         return NextTestsRequest(patient=patient, catalogue_id=self.tests[:_MAX_ID], prices=prices)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
+from api.cohorts.schemas import OutcomeDocument
 from api.cohorts.service import cohort_document
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession
@@ -28,10 +30,10 @@ from api.pages.models.calculator import (
     squares,
 )
 from api.pages.numbers import typed_numbers
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.searches.results import Verdict, find_doubts, list_horizons
 from api.pages.sessions import PagePredictor, PageReader, PageWriter
-from autoprog.cohort import outcome_from_json
+from autoprog.cohort import outcome_from_json, units_differ
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 from autoprog.storage.repositories import (
     CatalogueRepository,
@@ -45,14 +47,14 @@ from autoprog.storage.tables import ModelRow
 
 router = APIRouter(include_in_schema=False)
 
-_COHORTS_SHOWN = 50
+_SHOWN = 50  # cohorts and models, the newest
 _CATALOGUES_SHOWN = 100
 
 
 @router.get("/models")
 def list_models(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List models, newest first, or those of cohorts whose name contains a text."""
-    found = ModelRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    found = asked.find(ModelRepository(session), principal.owner_id)
     names = {row.id: _name(session, principal.owner_id, row) for row in found.items}
     models = [service.model_document(row) for row in found.items]
     return render(request, "models/list.html", models=models, names=names, asked=asked, next_cursor=found.next_cursor)
@@ -61,16 +63,37 @@ def list_models(request: Request, principal: PageReader, session: ReadSession, a
 @router.get("/models/{model_id}")
 def show_model(request: Request, model_id: str, principal: PageReader, session: ReadSession) -> Response:
     """Show what a model predicts, for whom, and how good it is."""
-    values = _load(session, principal.owner_id, model_id)
-    page = ValidationRepository(session).load_page(principal.owner_id, model_id)
-    cohorts = CohortRepository(session).find(principal.owner_id, "", limit=_COHORTS_SHOWN).items
-    outcome = ModelRepository(session).get(principal.owner_id, model_id).document["outcome"]
-    others = [
-        (service.model_document(row), _name(session, principal.owner_id, row))
-        for row in ModelRepository(session).find(principal.owner_id, "", limit=_COHORTS_SHOWN).items
-        if row.id != model_id and _same_outcome(row.document["outcome"], outcome)
-    ]
-    return render(request, "models/one.html", validations=page.items, cohorts=cohorts, others=others, **values)
+    return _model_page(request, session, principal.owner_id, model_id)
+
+
+def _model_page(
+    request: Request,
+    session: Session,
+    owner_id: str,
+    model_id: str,
+    faults: Sequence[Fault] = (),
+    *,
+    cohort_id: str = "",
+    other_id: str = "",
+) -> Response:
+    """Show a model, with the cohort and the other model that were chosen and could not be used."""
+    values = _load(session, owner_id, model_id)
+    model: ModelDocument = values["model"]
+    cohorts = map(cohort_document, CohortRepository(session).find(owner_id, "", limit=_SHOWN).items)
+    rows = {row.id: row for row in ModelRepository(session).find(owner_id, "", limit=_SHOWN).items}
+    others = [service.model_document(row) for row in rows.values() if row.id != model_id]
+    return render(
+        request,
+        "models/one.html",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        validations=ValidationRepository(session).load_page(owner_id, model_id).items,
+        cohorts=[each for each in cohorts if _have_like_times(each.outcome, model.outcome)],
+        others=[(each, _name(session, owner_id, rows[each.id])) for each in others if _may_be_compared(each, model)],
+        faults=[fault.detail for fault in faults],
+        cohort_id=cohort_id,
+        other_id=other_id,
+        **values,
+    )
 
 
 @router.get("/models/{model_id}/calculator")
@@ -180,14 +203,18 @@ def validate(
     request: Request, model_id: str, context: ContextDependency, principal: PageWriter, form: Sent, _turn: Turn
 ) -> Response:
     """Validate a model on another cohort, and show the result."""
-    _ = translate(request)
-    if not form.get("cohort"):
-        raise InvalidInputError([Fault("/cohort", _("choose the cohort of the other patients"))])
-    asked = ValidationRequest(cohort_id=form.get("cohort"))
-    with context.database.session() as session:
-        row = service.validate(context, session, principal.owner_id, model_id, asked)
-        address = f"/models/{model_id}/validations/{row.id}"
-    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+    _, cohort_id = translate(request), form.get("cohort")
+    faults = [Fault("/cohort", _("choose the cohort of the other patients"))]
+    if cohort_id:
+        try:
+            with context.database.session() as session:
+                asked = ValidationRequest(cohort_id=cohort_id)
+                made = service.validate(context, session, principal.owner_id, model_id, asked).id
+            return redirect(f"/models/{model_id}/validations/{made}")
+        except InvalidInputError as error:
+            faults = list(error.faults)
+    with context.database.session(read_only=True) as session:
+        return _model_page(request, session, principal.owner_id, model_id, faults, cohort_id=cohort_id)
 
 
 @router.get("/models/{model_id}/validations/{validation_id}")
@@ -226,11 +253,16 @@ def compare(  # noqa: PLR0917  the dependencies of a page
     values = _load(session, principal.owner_id, model_id)
     theirs = ModelRepository(session).get(principal.owner_id, other)
     patients = cohort_document(CohortRepository(session).get(principal.owner_id, cohort))
-    asked = ComparisonRequest(other_model_id=other, cohort_id=cohort)
+    try:
+        asked = ComparisonRequest(other_model_id=other, cohort_id=cohort)
+        found = service.compare(context, principal.owner_id, model_id, asked)
+    except InvalidInputError as error:
+        owner_id, faults = principal.owner_id, error.faults
+        return _model_page(request, session, owner_id, model_id, faults, cohort_id=cohort, other_id=other)
     return render(
         request,
         "models/comparison.html",
-        comparison=service.compare(context, principal.owner_id, model_id, asked),
+        comparison=found,
         other=service.model_document(theirs),
         other_name=_name(session, principal.owner_id, theirs),
         patients=patients,
@@ -243,14 +275,13 @@ def ask_to_delete(request: Request, model_id: str, principal: PageWriter, sessio
     """Ask whether a model is to be deleted."""
     row = ModelRepository(session).get(principal.owner_id, model_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this model?"),
-        what=_("The model of “%(name)s” and its validations will be deleted. This cannot be undone.")
+        _("Delete this model?"),
+        _("The model of “%(name)s” and its validations will be deleted. This cannot be undone.")
         % {"name": _name(session, principal.owner_id, row)},
-        choices=[("delete", "yes", _("Delete"))],
-        back=f"/models/{model_id}",
+        f"/models/{model_id}",
+        ("delete", "yes", _("Delete")),
     )
 
 
@@ -260,7 +291,7 @@ def delete_model(model_id: str, context: ContextDependency, principal: PageWrite
     with context.database.session() as session:
         freed = ModelRepository(session).delete(principal.owner_id, model_id)
     remove_unreferenced(context.database, context.files, [freed])
-    return RedirectResponse("/models", status_code=HTTPStatus.SEE_OTHER)
+    return redirect("/models")
 
 
 def _load(session: Session, owner_id: str, model_id: str) -> dict[str, Any]:
@@ -281,13 +312,20 @@ def _load(session: Session, owner_id: str, model_id: str) -> dict[str, Any]:
     }
 
 
-_WORDS_AND_TIMES = frozenset({"label", "time_unit", "horizons"})
+_WORDS_AND_TIMES = {"label", "time_unit", "horizons"}
 
 
-def _same_outcome(outcome: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Check whether outcomes are the same but for what they are called and until when they are predicted."""
-    first, second = ({k: v for k, v in each.items() if k not in _WORDS_AND_TIMES} for each in (outcome, other))
-    return first == second
+def _may_be_compared(model: ModelDocument, other: ModelDocument) -> bool:
+    """Check whether models predict the same outcome, whatever it is called, until some time that both have."""
+    first, second = (each.outcome.model_dump(exclude=_WORDS_AND_TIMES) for each in (model, other))
+    share_times = not model.horizons or not set(model.horizons).isdisjoint(other.horizons)
+    return first == second and share_times and _have_like_times(model.outcome, other.outcome)
+
+
+def _have_like_times(outcome: OutcomeDocument, other: OutcomeDocument) -> bool:
+    """Check whether outcomes are of one kind, and their times not known to be in different units."""
+    units = (getattr(each, "time_unit", None) for each in (outcome, other))
+    return type(outcome) is type(other) and not units_differ(*units)
 
 
 def _name(session: Session, owner_id: str, row: ModelRow) -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from api.cohorts.service import cohort_document
 from api.dependencies import ContextDependency, ReadSession
 from api.explanations import service
 from api.explanations.schemas import EffectDocument, ExplanationDocument, ExplanationResult
-from api.pages.rendering import render
+from api.pages.rendering import redirect, render
 from api.pages.searches.plots import HEIGHT, WIDTH, Axis, axis_over, band, points
 from api.pages.sessions import PageReader, PageWriter
 from autoprog.errors import NotFoundError
@@ -73,8 +73,7 @@ def show_explanation(
     except NotFoundError:
         found = None
     cohort = cohort_document(CohortRepository(session).get(principal.owner_id, row.cohort_id))
-    may_write = "write" in principal.scopes
-    values: dict[str, Any] = {"search": row, "cohort": cohort, "explanation": found, "may_write": may_write}
+    values: dict[str, Any] = {"search": row, "cohort": cohort, "explanation": found}
     if found is not None and found.result is not None:
         values |= _draw(found.result, horizon)
     part = "searches/explanation_part.html"
@@ -86,7 +85,7 @@ def ask(search_id: str, context: ContextDependency, principal: PageWriter) -> Re
     """Queue the explanation."""
     with context.database.session() as session:
         service.request_explanation(context, session, principal.owner_id, search_id)
-    return RedirectResponse(f"/searches/{search_id}/explanation", status_code=303)
+    return redirect(f"/searches/{search_id}/explanation")
 
 
 def _draw(result: ExplanationResult, horizon: int) -> dict[str, Any]:

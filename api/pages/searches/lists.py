@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from api.dependencies import ReadSession, WriteSession
 from api.pages.lists import Asked
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.searches.service import search_documents
 from autoprog.storage.repositories import CohortRepository, SearchRepository
@@ -20,7 +18,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/searches")
 def list_searches(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List searches, newest first, or those on cohorts whose name contains a text."""
-    found = SearchRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    found = asked.find(SearchRepository(session), principal.owner_id)
     documents = search_documents(session, found.items)
     cohorts = CohortRepository(session).by_id({row.cohort_id for row in found.items})
     return render(
@@ -34,14 +32,16 @@ def ask_to_delete(request: Request, search_id: str, principal: PageWriter, sessi
     row = SearchRepository(session).get(principal.owner_id, search_id)
     cohort = CohortRepository(session).get(principal.owner_id, row.cohort_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this search?"),
-        what=_("The search on “%(name)s” and all that it has tried will be deleted. Its model stays.")
+        _("Delete this search?"),
+        _(
+            "The search on “%(name)s” and all that it has tried will be deleted. Its model stays, but loses its score "
+            "and report."
+        )
         % {"name": cohort.name},
-        choices=[("delete", "yes", _("Delete the search"))],
-        back="/searches",
+        "/searches",
+        ("delete", "yes", _("Delete the search")),
     )
 
 
@@ -49,4 +49,4 @@ def ask_to_delete(request: Request, search_id: str, principal: PageWriter, sessi
 def delete_search(search_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Delete a search; its model stays."""
     SearchRepository(session).delete(principal.owner_id, search_id)
-    return RedirectResponse("/searches", status_code=HTTPStatus.SEE_OTHER)
+    return redirect("/searches")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from api.body_limit import SMALL_FORM
 from api.cohorts.service import cohort_document
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.pages.once import make_once
-from api.pages.rendering import render
+from api.pages.rendering import redirect, render
 from api.pages.searches.progress import draw_progress
 from api.pages.searches.results import choose_rules, find_doubts, list_horizons
 from api.pages.sessions import PageReader, PageWriter
@@ -71,7 +71,7 @@ def show_progress(request: Request, search_id: str, principal: PageReader, sessi
 def stop_search(search_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Let a search end now with what it has found."""
     SearchRepository(session).request_cancel(principal.owner_id, search_id)
-    return RedirectResponse(f"/searches/{search_id}", status_code=303)
+    return redirect(f"/searches/{search_id}")
 
 
 @router.post("/searches/{search_id}/continue", max_body_size=SMALL_FORM)
@@ -96,7 +96,7 @@ def continue_search(
         minutes,
         lambda session: service.continue_search(context, session, owner_id, search_id, asked).id,
     )
-    return RedirectResponse(f"/searches/{made.id}", status_code=303)
+    return redirect(f"/searches/{made.id}")
 
 
 def _load(session: Session, owner_id: str, search_id: str) -> dict[str, Any]:
@@ -110,6 +110,7 @@ def _load(session: Session, owner_id: str, search_id: str) -> dict[str, Any]:
         "cohort": cohort_document(CohortRepository(session).get(owner_id, row.cohort_id)),
         "plot": draw_progress(found, greater_is_better=metric_direction(metric).greater_is_better),
         "metric": metric,
+        "is_stopping": row.cancel_requested_at is not None,
     }
 
 

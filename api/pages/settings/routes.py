@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import date
-from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from api.body_limit import SMALL_FORM
 from api.dependencies import ContextDependency, ReadSession, WriteSession, get_context
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import CurrentSession, PageAdmin, PageReader, PageSession
 from api.pages.settings import service
 from autoprog.errors import Fault, InvalidInputError
@@ -74,15 +73,14 @@ def ask_to_revoke(request: Request, key_id: str, principal: PageAdmin, session: 
             "name": row.person
         }
         what += " " + _("The keys that this person has made end, and stay ended.")
-        choices = [("revoke", "yes", _("Block"))]
+        choice = ("revoke", "yes", _("Block"))
         title = _("Block %(name)s?") % {"name": row.person}
-        return render(request, "confirm.html", title=title, what=what, choices=choices, back=_SETTINGS)
+        return confirm(request, title, what, _SETTINGS, choice)
     what = _("Programs that use this key will be refused, and people who logged in with it are logged out.")
     if row.id == principal.key_id:
         what = _("You are logged in with this key.") + " " + what
-    choices = [("revoke", "yes", _("Revoke the key"))]
     title = _("Revoke this key?") + f" …{row.id[-8:]}"
-    return render(request, "confirm.html", title=title, what=what, choices=choices, back=_SETTINGS)
+    return confirm(request, title, what, _SETTINGS, ("revoke", "yes", _("Revoke the key")))
 
 
 @router.post("/settings/keys/{key_id}/revocation")
@@ -90,14 +88,14 @@ def revoke_key(key_id: str, current: CurrentSession, principal: PageAdmin, sessi
     """Revoke a key of the owner, or block one of her people."""
     _require_keys(current)
     service.revoke_key(session, principal, key_id)
-    return _back()
+    return redirect(_SETTINGS)
 
 
 @router.post("/settings/sessions/{session_id}/end")
 def end_session(session_id: str, context: ContextDependency, principal: PageReader, session: WriteSession) -> Response:
     """End a session of the same key or person; an administrator ends any of the owner's."""
     service.end_session(context.browser_sessions(session), principal, session_id)
-    return _back()
+    return redirect(_SETTINGS)
 
 
 @router.get("/audit")
@@ -137,7 +135,3 @@ def _read_day(text: str, fault: str) -> date | None:
 def _require_keys(current: PageSession) -> None:
     if current.session_id is None:
         raise InvalidInputError([Fault("", "this server needs no keys: make the first by `autoprog keys create`")])
-
-
-def _back() -> Response:
-    return RedirectResponse(_SETTINGS, status_code=HTTPStatus.SEE_OTHER)

@@ -61,6 +61,7 @@ class Draft:
 
     key: str  # of the file's columns: a choice made for another file does not count
     name: str
+    proposed_name: str  # of the file; what was typed in its place stays
     mode: str
     column: str
     positive: str
@@ -146,7 +147,8 @@ def make_draft(form: SentForm, file: FileDescription, default_name: str, numbers
     since = chosen("since", next((name for name in dates if name != time), None))
     draft = Draft(
         key=key,
-        name=sent.get("name", default_name),
+        name=default_name if sent.get("name") == sent.get("proposed_name") else sent.get("name"),
+        proposed_name=default_name,
         mode=_one_of(sent.get("mode", guess.mode), tuple(MODES)),
         column=column,
         positive=_positive(sent, by_name.get(column)),

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from http import HTTPStatus
 from pathlib import PurePath
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from api.cohorts.service import read_limits
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency
+from api.pages.advice import put_plainly
 from api.pages.forms import Sent, SentForm
 from api.pages.numbers import typed_numbers
-from api.pages.rendering import render, translate
+from api.pages.rendering import redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
-from api.pages.start.advice import put_plainly
 from api.pages.start.draft import (
     IDENTIFIER,
     LEAVE_OUT,
@@ -48,6 +49,8 @@ from autoprog.cohort.canonical import short
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
 router = APIRouter(include_in_schema=False)
+
+_SUFFIX = re.compile(r"\.[a-z][a-z0-9]*(?:\.gz)?$", re.IGNORECASE)  # a point within a date stays
 
 
 @router.get("/")
@@ -114,7 +117,7 @@ def _search_settings(draft: Draft, fault: str) -> dict[str, Any] | None:
 def _go_to(request: Request, address: str) -> Response:
     if "hx-request" in request.headers:
         return Response(headers={"HX-Redirect": address})
-    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+    return redirect(address)
 
 
 def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescription, Draft]:
@@ -128,7 +131,8 @@ def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescr
     file = describe_file(content, limits, na_values, sheet)
     if sheet is not None and sheet not in file.sheets:  # it was chosen for another file
         file = describe_file(content, limits, na_values)
-    name = PurePath(form.file_name.replace("\\", "/")).name.partition(".")[0] or "cohort"
+    # Browsers write a quotation mark as %22.
+    name = _SUFFIX.sub("", PurePath(form.file_name.replace("\\", "/")).name).replace("%22", '"') or "cohort"
     return file, make_draft(form, file, name[:200], typed_numbers(request))
 
 

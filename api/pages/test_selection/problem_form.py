@@ -13,7 +13,7 @@ from api.pages.numbers import TypedNumbers
 from api.pages.test_lines import TestLine, read_lines
 from api.problems import faults_of_validation
 from api.test_selection.problems.schemas import ProblemRequest
-from autoprog.errors import InvalidInputError
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.storage.test_selection_tables import CatalogueRow, SelectionProblemRow
 
 # Of a copied problem; the form does not show them.
@@ -85,11 +85,12 @@ def build_request(
         settings = {name: value for name, value in settings.items() if name not in {"a", "alpha"}}
     if not sent.cohort_id:
         settings = {name: value for name, value in settings.items() if name not in _OF_TRAINING}
-    trade_off = [numbers.read(part, "/trade_off") for part in sent.trade_off.split()]
+    faults: list[Fault] = []
+    trade_off = [numbers.read(part, "/trade_off", faults) for part in sent.trade_off.split()]
     if catalogue is None:
-        tests: dict[str, Any] = {"tests": [line.to_document(k, numbers) for k, line in enumerate(sent.tests)]}
+        tests: dict[str, Any] = {"tests": [line.to_document(k, numbers, faults) for k, line in enumerate(sent.tests)]}
     else:
-        tests = _choice(sent, catalogue, numbers)
+        tests = _choice(sent, catalogue, numbers, faults)
     fields = {
         **settings,
         "name": sent.name,
@@ -100,18 +101,18 @@ def build_request(
         **tests,
     }
     try:
-        return ProblemRequest.model_validate(fields)
+        return ProblemRequest.model_validate(fields).beside(faults)
     except ValidationError as error:
-        raise InvalidInputError(faults_of_validation(error.errors(include_input=False))) from None
+        raise InvalidInputError([*faults, *faults_of_validation(error.errors(include_input=False))]) from None
 
 
-def _choice(sent: ProblemForm, catalogue: CatalogueRow, numbers: TypedNumbers) -> dict[str, Any]:
+def _choice(sent: ProblemForm, catalogue: CatalogueRow, numbers: TypedNumbers, faults: list[Fault]) -> dict[str, Any]:
     """Return the tests of a catalogue. All of them are those that the cohort can use, if there is one."""
     names = [test["name"] for test in catalogue.document["tests"]]
     chosen = [name for name in names if sent.chosen is None or name in sent.chosen]
     prices = {
-        "minute": numbers.read(sent.minute or "0", "/prices/minute"),
-        "harm": numbers.read(sent.harm or "0", "/prices/harm"),
+        "minute": numbers.read(sent.minute or "0", "/prices/minute", faults),
+        "harm": numbers.read(sent.harm or "0", "/prices/harm", faults),
     }
     return {
         "catalogue_id": catalogue.id,

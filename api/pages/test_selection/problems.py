@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
 
 from api.auth import Principal
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession
-from api.pages.forms import SentForm, receive_form
+from api.pages.forms import Sent
 from api.pages.lists import ITEMS, Asked
 from api.pages.numbers import typed_numbers
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.test_lines import MORE_LINES, say_faults, with_blanks
 from api.pages.test_selection.problem_form import (
@@ -45,20 +45,10 @@ _COHORTS = 100
 _CATALOGUES = 100
 
 
-async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> AsyncIterator[SentForm]:
-    async with receive_form(request, context.settings.upload_mb) as form:
-        yield form
-
-
-_Sent = Annotated[SentForm, Depends(_receive, scope="function")]
-
-
 @router.get(LIST)
 def list_problems(request: Request, principal: PageReader, session: ReadSession, asked: Asked) -> Response:
     """List problems, newest first, or those whose name contains a text."""
-    found = SelectionProblemRepository(session).find(
-        principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor
-    )
+    found = asked.find(SelectionProblemRepository(session), principal.owner_id)
     problems = service.problem_summaries(session, found.items)
     return render(request, "test_selection/list.html", problems=problems, asked=asked, next_cursor=found.next_cursor)
 
@@ -85,7 +75,7 @@ def show_new(
 
 @router.post("/test-selection/new")
 def create_problem(
-    request: Request, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn
+    request: Request, context: ContextDependency, principal: PageWriter, form: Sent, _turn: Turn
 ) -> Response:
     """Make a problem of its tests, or show everything that is wrong with them."""
     sent = read_problem(form)
@@ -106,7 +96,7 @@ def create_problem(
         return _form(request, context, principal, sent, faults=faults)
     except QueueFullError as error:
         return _form(request, context, principal, sent, faults=[str(error)])
-    return RedirectResponse(f"{LIST}/{problem_id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"{LIST}/{problem_id}")
 
 
 def _form(
@@ -167,7 +157,6 @@ def problem_page(
         rounds=[round_document(arms, each) for each in rounds.items],
         refusal=refusal,
         shown=_SHOWN,
-        may_write="write" in principal.scopes,
     )
 
 
@@ -176,13 +165,12 @@ def ask_to_delete(request: Request, problem_id: str, principal: PageWriter, sess
     """Ask whether a problem is to be deleted."""
     row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete this test selection?"),
-        what=_("“%(name)s” and all its rounds will be deleted. This cannot be undone.") % {"name": row.name},
-        choices=[("delete", "yes", _("Delete the test selection"))],
-        back=f"{LIST}/{problem_id}",
+        _("Delete this test selection?"),
+        _("“%(name)s” and all its rounds will be deleted. This cannot be undone.") % {"name": row.name},
+        f"{LIST}/{problem_id}",
+        ("delete", "yes", _("Delete the test selection")),
     )
 
 
@@ -192,4 +180,4 @@ def delete_problem(problem_id: str, context: ContextDependency, principal: PageW
     with context.database.session() as session:
         freed = SelectionProblemRepository(session).delete(principal.owner_id, problem_id)
     remove_unreferenced(context.database, context.files, freed)
-    return RedirectResponse(LIST, status_code=HTTPStatus.SEE_OTHER)
+    return redirect(LIST)

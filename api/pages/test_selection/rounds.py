@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.auth import Principal
 from api.body_limit import SMALL_FORM
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession, WriteSession
-from api.pages.forms import SentForm, receive_form
+from api.pages.forms import Sent, SentForm
 from api.pages.numbers import GroupedNumberError, TypedNumbers, typed_numbers
-from api.pages.rendering import render, translate
+from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.test_selection.problems import LIST, problem_page
 from api.test_selection.rounds import service
@@ -35,14 +35,6 @@ MAX_ASKED = 16
 _NOT_KNOWN, _LEVEL = "none", "="  # values of the choices of a category: a level follows the sign
 
 _ROUND = "/test-selection/{problem_id}/rounds/{round_id}"
-
-
-async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> AsyncIterator[SentForm]:
-    async with receive_form(request, context.settings.upload_mb) as form:
-        yield form
-
-
-_Sent = Annotated[SentForm, Depends(_receive, scope="function")]
 
 
 class _Shown(BaseModel):
@@ -118,7 +110,7 @@ def give_feedback(
     round_id: str,
     context: ContextDependency,
     principal: PageWriter,
-    form: _Sent,
+    form: Sent,
     _turn: Turn,
 ) -> Response:
     """Take the judgements of a round, or the measurements of one test."""
@@ -143,13 +135,12 @@ def ask_to_delete(
     """Ask whether an open round is to be deleted."""
     row = SelectionRoundRepository(session).of(principal.owner_id, problem_id, round_id)
     _ = translate(request)
-    return render(
+    return confirm(
         request,
-        "confirm.html",
-        title=_("Delete round %(number)s?") % {"number": row.number},
-        what=_("What was entered for this patient will be deleted. This cannot be undone."),
-        choices=[("delete", "yes", _("Delete the round"))],
-        back=f"{LIST}/{problem_id}/rounds/{round_id}",
+        _("Delete round %(number)s?") % {"number": row.number},
+        _("What was entered for this patient will be deleted. This cannot be undone."),
+        f"{LIST}/{problem_id}/rounds/{round_id}",
+        ("delete", "yes", _("Delete the round")),
     )
 
 
@@ -157,7 +148,7 @@ def ask_to_delete(
 def delete_round(problem_id: str, round_id: str, principal: PageWriter, session: WriteSession) -> Response:
     """Delete an open round; a closed one stays."""
     SelectionRoundRepository(session).delete(principal.owner_id, problem_id, round_id)
-    return RedirectResponse(f"{LIST}/{problem_id}", status_code=HTTPStatus.SEE_OTHER)
+    return redirect(f"{LIST}/{problem_id}")
 
 
 def _read_feedback(
@@ -266,10 +257,9 @@ def _page(
         costs=costs,
         form=refusal.form if refusal else None,
         faults=refusal.faults if refusal else (),
-        may_write="write" in principal.scopes,
     )
 
 
 def _go(document: RoundDocument) -> Response:
     place = f"{LIST}/{document.problem_id}/rounds/{document.id}"
-    return RedirectResponse(place, status_code=HTTPStatus.SEE_OTHER)
+    return redirect(place)
