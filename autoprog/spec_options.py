@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autoprog.cohort import ColumnDescription, FileDescription, describe_file
+from autoprog.cohort import ColumnDescription, FileDescription, canonical_text, describe_file
 from autoprog.cohort.columns import NO, guess_censored, guess_outcome, guess_positive
 from autoprog.cohort.table import ReadLimits
 from autoprog.errors import Fault, InvalidInputError
@@ -132,11 +132,24 @@ def _times(options: SpecOptions, file: Path) -> dict[str, Any]:
             text = f"say which value means that follow-up ended without an event: {_list(column)}"
             raise InvalidInputError([Fault("--censored", text)])
     outcome["censored"] = censored
-    if options.cause is not None:
-        outcome["event_of_interest"] = options.cause
+    cause = options.cause if options.cause is not None else _cause(options, file, censored)
+    if cause is not None:
+        outcome["event_of_interest"] = cause
     if options.competing:
         outcome["competing"] = list(options.competing)
     return outcome
+
+
+def _cause(options: SpecOptions, file: Path, censored: str) -> str | None:
+    """The only event that is left; None for 1 beside 0, which needs no name, and if none is."""
+    assert options.event is not None, "checked"  # noqa: S101
+    column = _column(file, options, options.event, "--event")
+    named = set(map(canonical_text, (censored, *options.competing)))
+    left = [value for value, _ in column.levels if value not in named]
+    if len(left) > 1 or column.n_values > len(column.levels):
+        text = f"say which event is predicted, and by --competing which others may come before it: {_list(column)}"
+        raise InvalidInputError([Fault("--cause", text)])
+    return left[0] if left and (left, canonical_text(censored)) != (["1"], "0") else None
 
 
 def _column(file: Path, options: SpecOptions, name: str, option: str) -> ColumnDescription:
@@ -165,14 +178,23 @@ def _list(column: ColumnDescription) -> str:
 def _commands(described: FileDescription, file: Path) -> Iterator[str]:
     start = f"autoprog search {shlex.quote(str(file))}"
     guess = guess_outcome(described.columns)
-    if guess.time is not None and guess.event is not None:
-        yield f"{start} --time {shlex.quote(guess.time)} --event {shlex.quote(guess.event)} --out result"
     columns = {each.name: each for each in described.columns}
+    if guess.time is not None and guess.event is not None:
+        named = " ".join(f"{option} {shlex.quote(value)}" for option, value in _events(columns[guess.event]))
+        yield f"{start} --time {shlex.quote(guess.time)} --event {shlex.quote(guess.event)} {named} --out result"
     likely = [guess.column] if guess.column is not None else []
     likely += [name for name, each in columns.items() if each.n_values == 2 and name not in likely]
     for name in likely[:_MAX_SUGGESTIONS]:
         positive = guess_positive(columns[name].levels) or columns[name].levels[-1][0]
         yield f"{start} --outcome {shlex.quote(name)} --positive {shlex.quote(positive)} --out result"
+
+
+def _events(column: ColumnDescription) -> Iterator[tuple[str, str]]:
+    """Options that give every value of an event column a meaning, as guessed."""
+    censored = guess_censored(column.levels)
+    yield "--censored", str(censored)
+    events = [value for value, _ in column.levels if value != censored]
+    yield from zip(("--cause", *["--competing"] * len(events)), events, strict=False)
 
 
 def to_json(spec: dict[str, Any]) -> bytes:

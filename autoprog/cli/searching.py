@@ -67,7 +67,9 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
         str | None, typer.Option(help="Unit of the time between two dates: days (the default), months or years.")
     ] = None,
     event: Annotated[str | None, typer.Option(help="Column of what ended the follow-up.")] = None,
-    cause: Annotated[str | None, typer.Option(help="Its value for the event of interest.")] = None,
+    cause: Annotated[
+        str | None, typer.Option(help="Its value for the event of interest; default: the only one.")
+    ] = None,
     competing: Annotated[list[str] | None, typer.Option(help="Its value for another event; repeat.")] = None,
     censored: Annotated[str | None, typer.Option(help="Its value for no event; default: 0, no, alive ...")] = None,
     horizon: Annotated[

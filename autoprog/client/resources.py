@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -152,8 +154,11 @@ class Model(Resource):
     def predict_documents(self, patients: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Predict as `predict` does, and return the documents of the REST API; raises ServerError."""
         items: list[dict[str, Any]] = []
-        for _, some in chunks(patients_of(patients)):
-            items += self._connection.post(f"{self._url}/predictions", {"patients": list(some)})["items"]
+        for start, some in chunks(patients_of(patients)):
+            try:
+                items += self._connection.post(f"{self._url}/predictions", {"patients": list(some)})["items"]
+            except ServerError as error:
+                raise _moved(error, start) from error.__cause__
         return items
 
     def next_tests(self, patient: Mapping[str, Any], **options: Any) -> dict[str, Any]:  # noqa: ANN401  as below
@@ -348,6 +353,16 @@ class Search(Resource):
     def delete(self) -> None:
         """Delete it with its evaluations; its model stays. Raises ServerError while it runs."""
         self._connection.delete(self._url)
+
+
+def _moved(error: ServerError, start: int) -> ServerError:
+    """The error of a request that begins with this patient, with the patients' places among all."""
+
+    def move(pointer: str) -> str:
+        return re.sub(r"(?<=^/patients/)\d+", lambda match: str(int(match[0]) + start), pointer)
+
+    faults = tuple(replace(fault, pointer=move(fault.pointer)) for fault in error.faults)
+    return ServerError(str(error).partition("\n")[0], problem=error.problem, status=error.status, faults=faults)
 
 
 def _id(resource: Resource | str) -> str:

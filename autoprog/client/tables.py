@@ -29,25 +29,40 @@ def file_of(data: pd.DataFrame | str | Path | bytes) -> tuple[str, bytes]:
 def patients_of(data: pd.DataFrame | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Patients as JSON has them: numbers, texts, booleans and None."""
     if isinstance(data, Sequence):
-        return [dict(patient) for patient in data]
+        return [_plain(patient) for patient in data]
     columns = {str(name): [_plain(value) for value in data[name].tolist()] for name in data.columns}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def chunks(patients: Sequence[dict[str, Any]]) -> Iterator[tuple[int, Sequence[dict[str, Any]]]]:
     """Patients by request, each with the number of the first."""
-    cells = max((len(patient) for patient in patients[:1]), default=1)
-    size = max(1, min(_MOST_PATIENTS, _MOST_CELLS // max(1, cells)))
-    for start in range(0, len(patients), size):
-        yield start, patients[start : start + size]
+    start = n_cells = 0
+    for end, patient in enumerate(patients):
+        cells = _count_cells(patient)
+        if end > start and (end - start == _MOST_PATIENTS or n_cells + cells > _MOST_CELLS):
+            yield start, patients[start:end]
+            start, n_cells = end, 0
+        n_cells += cells
+    if start < len(patients):
+        yield start, patients[start:]
 
 
-def _plain(value: object) -> object:
-    """A cell; pandas has several values for unknown ones."""
+def _count_cells(value: object) -> int:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return sum(map(_count_cells, value)) if isinstance(value, list) else 1
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  JSON
+    """A cell, or a patient with visits; pandas has several values for unknown ones, and numpy numbers of its own."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
     # The type comes first: whether NA differs from itself is NA, which is neither true nor false.
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # noqa: PLR0124  NaN
         return None
-    return value
+    return value.item() if type(value).__module__ == "numpy" else value
 
 
 def prediction_table(items: Sequence[Mapping[str, Any]], index: Any = None) -> pd.DataFrame:  # noqa: ANN401  pandas

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import TWINS, canonical_text
+from autoprog.cohort.canonical import TWINS, canonical_text, parse_number
 from autoprog.cohort.messages import count_text
 from autoprog.cohort.schema import Feature
 from autoprog.errors import Fault, InvalidInputError
@@ -68,7 +68,7 @@ def align(
 def _numbers(feature: Feature, other: Feature, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], str | None]:
     if other.kind == "numeric":
         return values, None
-    numbers = [_number(level) for level in other.levels]
+    numbers = [parse_number(level) for level in other.levels]
     n_words = sum(math.isnan(number) for number in numbers)
     if n_words:
         categories = count_text(len(numbers), "category", "categories")
@@ -90,13 +90,6 @@ def _codes(feature: Feature, other: Feature, values: NDArray[np.float64]) -> tup
         known = f"compare with the {count_text(len(feature.levels), 'level')} that the model shows"
         return values, f"{feature.name} has {found} that the model has never seen; {known}"
     return np.array([math.nan if text is None else codes[text] for text in texts]), None
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _looked_up(numbers: NDArray[np.float64], codes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,7 +47,7 @@ def derive_times(table: Table, spec: CohortSpec) -> Derived:
             made = date_difference(table, start, end, unit, spec.na_values)
             columns[made.column.name] = made.column
             faults += made.faults
-    used = {name for start, end, _ in wanted for name in (start, end)}
+    used = {name for start, end, _ in wanted for name in (start, end)} - {spec.groups, spec.identifier}
     kept = {name: column for name, column in columns.items() if name not in used}
     return Derived(
         replace(table, columns=kept),

@@ -103,7 +103,7 @@ def imputed_warning(feature: Feature) -> str:
 
 def is_unknown(value: object) -> bool:
     """Whether a patient's value is missing."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
 
 
 class UnusableValueError(ValueError):

@@ -49,7 +49,7 @@ def without_rows(cohort: Cohort, removed: NDArray[np.bool_]) -> Cohort | None:
         visits=_visits(cohort, kept, table[len(X) :]),
         sampled=None if cohort.sampled is None else _codes(cohort.sampled[kept[:n]]),
     )
-    return rest if _is_large_enough(rest) else None
+    return rest if _is_large_enough(rest, cohort) else None
 
 
 def _describe(feature: Feature, x: NDArray[np.float64]) -> tuple[Feature, NDArray[np.float64]] | None:
@@ -89,7 +89,7 @@ def _codes(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return codes
 
 
-def _is_large_enough(cohort: Cohort) -> bool:
+def _is_large_enough(cohort: Cohort, before: Cohort) -> bool:
     """Check what reading a file checks: two groups, and patients with each outcome, event and horizon."""
     if cohort.groups is not None and len(np.unique(cohort.groups)) < 2:
         return False
@@ -100,7 +100,8 @@ def _is_large_enough(cohort: Cohort) -> bool:
     first = np.flatnonzero(np.diff(patient, prepend=-1))
     last = np.append(first[1:], cohort.n_rows) - 1
     counts = np.bincount(cohort.y[first], minlength=cohort.n_causes + 1)
-    if counts[1] < FEWEST_OF_A_CLASS or not counts[1:].all():
+    # A competing event may have had no patient: its rows lacked a time.
+    if counts[1] < FEWEST_OF_A_CLASS or not set(before.y.tolist()) <= {0, *cohort.y.tolist()}:
         return False
     events = cohort.time[last][cohort.y[last] == 1]
     return all(horizon_fault(h, cohort.time[first], events) is None for h in cohort.horizons)

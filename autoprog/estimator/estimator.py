@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -201,7 +202,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         """
         began = time.monotonic()
         archive = self._archived()
-        if seconds < 1 or (evaluations is not None and evaluations < 0):
+        if not 1 <= seconds < math.inf or (evaluations is not None and evaluations < 0):
             msg = f"seconds must be at least 1 and evaluations at least 0, not {seconds!r} and {evaluations!r}"
             raise ValueError(msg)
         require("autoprog.estimator.search", "a search")
@@ -341,7 +342,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         model = self._model
         from autoprog.estimator.tables import to_matrix  # noqa: PLC0415  see the head
 
-        matrix, unusual = to_matrix(model, self._table(X, reset=False))
+        matrix, unusual = to_matrix(model, self._table(_in_pandas(X), reset=False))
         if warn:
             warn_of_unusual(unusual, _CALLER)
         return matrix
@@ -365,7 +366,6 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         return archive
 
     def _effort(self, began: float) -> Effort:
-        require("autoprog.estimator.search", "a search")
         from autoprog.estimator.search import Effort  # noqa: PLC0415  see the head
 
         return Effort(self.n_jobs, self.verbose, began)
@@ -377,7 +377,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         groups: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> CohortTable:
-        return choose_mode(self.mode).cohort(self, X, y, SamplingDesign(groups, weights))
+        return choose_mode(self.mode).cohort(self, _in_pandas(X), y, SamplingDesign(groups, weights))
 
     def _table(self, X: ArrayLike, y: object = "no_validation", *, reset: bool = True) -> pd.DataFrame:
         """Return the features by name, in the order of `fit`, checked as scikit-learn does."""
@@ -499,3 +499,9 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
 
             state = {**state, "model_": PrognosticModel.from_bytes(state["model_"])}
         super().__setstate__(state)
+
+
+def _in_pandas(X: ArrayLike) -> ArrayLike:
+    """Tables of other libraries, such as polars, as those of pandas; anything else as it is."""
+    converted: ArrayLike = X.to_pandas() if hasattr(X, "to_pandas") else X
+    return converted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -25,9 +26,7 @@ Estimator = TypeVar("Estimator", bound="AutoPrognosis")
 
 def write_estimator(estimator: AutoPrognosis, model: PrognosticModel, archive: SearchArchive | None) -> bytes:
     """Write an estimator, with its search if one is given."""
-    state = estimator.__getstate__()
-    classes = state.get("classes_")
-    names = state.get("feature_names_in_")
+    classes, names = (getattr(estimator, name, None) for name in ("classes_", "feature_names_in_"))
     document = {
         "format": _FORMAT,
         "parameters": estimator.get_params(deep=False),
@@ -86,12 +85,14 @@ def _of_model(kind: type[Estimator], model: PrognosticModel) -> Estimator:
 
 
 def _plain(value: object) -> object:
-    """Parameters that JSON does not know: numpy's numbers and sequences; a random state is not kept."""
+    """Parameters that JSON does not know: numbers of numpy, sequences and mappings; a random state is not kept."""
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, np.ndarray | tuple | set | frozenset):
-        return list(value)
     if isinstance(value, np.random.RandomState):
         return None
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable):
+        return list(value)
     msg = f"a {type(value).__name__} cannot be saved"
     raise TypeError(msg)

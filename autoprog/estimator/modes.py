@@ -63,7 +63,7 @@ class Classification:
         check_consistent_length(frame, labels, design.groups, design.weights)
         estimator.classes_, positive = two_classes(labels[design.weights_of(len(labels)) != 0], estimator.positive)
         name = getattr(y, "name", None)
-        name = name if isinstance(name, str) else None
+        name = name.strip() if isinstance(name, str) else None
         return binary_cohort(frame, labels, positive, design, name=name, all_numeric=_is_array(X))
 
     def restore(self, estimator: AutoPrognosis, model: PrognosticModel) -> None:
@@ -91,6 +91,11 @@ class Classification:
         # A model without its search knows its classes as texts, and 1 may be true.
         positive = canonical_text(_positive(estimator))
         labels = [canonical_text(label) for label in column_or_1d(np.asarray(y)).tolist()]
+        classes = {canonical_text(label) for label in estimator.classes_.tolist()}
+        unknown = set(labels) - classes - {TWINS[label] for label in classes & TWINS.keys()}
+        if unknown:
+            msg = f"y holds {', '.join(map(repr, sorted(unknown)[:6]))}; the classes are {estimator.classes_.tolist()}"
+            raise ValueError(msg)
         has_outcome = np.isin(labels, [positive, TWINS.get(positive, positive)])
         return float(roc_auc_score(has_outcome, risks, sample_weight=sample_weight))
 

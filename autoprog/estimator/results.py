@@ -379,10 +379,15 @@ class ResultsMixin:
         archive = self._archived()
         client = Client(url, key)  # the search goes on using it
         cohort = client.create_cohort(archive.source, {**archive.spec, "name": name})
-        return client.start_search(cohort, **self.settings_)
+        # The settings have the time that was left to the search or to its continuation.
+        budget = self.settings_["budget"]
+        return client.start_search(
+            cohort, **{**self.settings_, "budget": {**budget, "time_s": max(budget["time_s"], self.time_budget_s)}}
+        )
 
     if TYPE_CHECKING:
         model_: PrognosticModel
+        time_budget_s: float
 
         def _archived(self) -> SearchArchive: ...
 

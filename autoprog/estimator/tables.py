@@ -6,7 +6,7 @@ import io
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from autoprog.cohort.messages import count_text, listed
 from autoprog.cohort.table import Column
 from autoprog.errors import InvalidInputError
 from autoprog.estimator.targets import SamplingDesign, Survival
-from autoprog.estimator.words import python_words
+from autoprog.estimator.words import advise, python_words
 from autoprog.explanation import Explanation
 from autoprog.model import PrognosticModel
 
@@ -59,7 +59,8 @@ class CohortTable:
     @classmethod
     def of(cls, source: bytes, spec: Mapping[str, Any]) -> CohortTable:
         """Read the file; raises InvalidInputError."""
-        return cls(source, spec, read_cohort(source, parse_spec(spec)))
+        read = read_cohort(source, parse_spec(spec))
+        return cls(source, spec, replace(read, warnings=tuple(map(advise, read.warnings))))
 
     def stored(self) -> bytes:
         """The patients in the form that a search reads."""
@@ -96,7 +97,7 @@ def name_columns(X: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_frame(X: pd.DataFrame | NDArray[Any], names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return a table with named columns (x0, x1 ... for none) and an index from 0; only ordered categories stay."""
+    """Return a table with named columns (x0, x1 ... for none) and an index from 0."""
     frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X)).infer_objects()
     frame = name_columns(frame) if names is None else frame.set_axis(list(names), axis=1)
     columns = {name: _plain(frame[name]) for name in frame.columns if not _is_plain(frame[name])}
@@ -108,11 +109,13 @@ def _is_plain(column: pd.Series) -> bool:
 
 
 def _plain(column: pd.Series) -> pd.Series:
-    """Return categories without an order as their values, and what Parquet does not know as text."""
+    """Return categories, and what Parquet does not know, as text."""
     # It has neither intervals nor a mixture of numbers and words.
-    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered:
-        return column.cat.rename_categories(canonical_text)
-    if isinstance(column.dtype, pd.CategoricalDtype | pd.IntervalDtype):
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        if column.cat.ordered:
+            return column.cat.rename_categories(canonical_text)
+        return column.map(canonical_text, na_action="ignore").astype("category")
+    if isinstance(column.dtype, pd.IntervalDtype):
         column = column.astype(object)
     if column.dtype != object:
         return column
@@ -180,9 +183,9 @@ def survival_cohort(
 def _cohort(
     table: pd.DataFrame, spec: dict[str, Any], design: SamplingDesign, roles: dict[str, str], numeric: Sequence[str]
 ) -> CohortTable:
-    mixed = {} if numeric else _mixed_columns(table, roles)
+    coded = {} if numeric else _coded_columns(table, roles)
     features: dict[str, dict[str, Any]] = {name: {"kind": "numeric"} for name in numeric}
-    features |= {name: {"kind": "categorical"} for name in mixed}
+    features |= {name: {"kind": "categorical"} for name in coded}
     features |= {name: {"kind": "ordinal", "levels": levels} for name, levels in _ordered_columns(table).items()}
     spec = {"name": "cohort", **spec, "features": features}
     if design.groups is not None:
@@ -196,7 +199,7 @@ def _cohort(
         table = table.assign(**{spec["weights"]: weights})[weights != 0]
     with python_words(roles):
         found = CohortTable.of(_parquet(table), spec)
-    for text in (*mixed.values(), *found.read.warnings):
+    for text in (*filter(None, coded.values()), *found.read.warnings):
         warnings.warn(text, UserWarning, stacklevel=_CALLER_OF_FIT)
     return found
 
@@ -216,24 +219,30 @@ def _ordered_columns(table: pd.DataFrame) -> dict[str, list[str]]:
     used = {
         str(name): list(table[name].cat.remove_unused_categories().cat.categories)
         for name in table.select_dtypes(include="category")
+        if table[name].cat.ordered
     }
     return {name: levels for name, levels in used.items() if len(levels) > 2}
 
 
-def _mixed_columns(table: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of numbers with a few words among them, each with a warning that names the words."""
-    # A file with such a column is refused until its kind is declared. Here text that repeats, as codes do, declares it.
-    found = {}
-    for name in table.select_dtypes(include=["object", "string"]).columns.difference(list(roles)):
+def _coded_columns(table: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the columns whose numbers are codes; those with a few words among numbers have a warning of the words."""
+    # A file's columns of this kind are numbers, or refused, until it is declared. Here the type category declares it,
+    # or text that repeats, as codes do.
+    found: dict[str, str | None] = {}
+    for name in table.select_dtypes(include=["category", "object", "string"]).columns.difference(list(roles)):
         column = Column.of(name, pa.array(table[name].dropna().astype(str), pa.large_string()))
         cells, categories = read_cells(column), read_cells(column, numeric=False)
-        if not cells.is_numeric or not cells.words.any() or is_identifier(categories, count_values(categories)):
+        if not cells.is_numeric or is_identifier(categories, count_values(categories)):
             continue
-        words = [repr(text) for text in column.texts.filter(pa.array(cells.words)).to_pylist()]
-        found[str(name)] = (
-            f"column {name!r} holds numbers and the words {listed(words, len(words))}, so each value is a category: "
-            "set the words to None to have numbers"
-        )
+        if isinstance(table[name].dtype, pd.CategoricalDtype):
+            if count_values(cells) > 2:
+                found[str(name)] = None
+        elif cells.words.any():
+            words = [repr(text) for text in column.texts.filter(pa.array(cells.words)).to_pylist()]
+            found[str(name)] = (
+                f"column {name!r} holds numbers and the words {listed(words, len(words))}, so each value is a "
+                "category: set the words to None to have numbers"
+            )
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -54,8 +55,8 @@ class Survival:
     Raises
     ------
     ValueError
-        If one of them is no column of numbers, their lengths differ, a code is no whole number from 0, or a word is
-        neither the event of interest nor one of the others.
+        If one of them is no column of numbers, their lengths differ, an event is missing, a code is no whole number
+        from 0, or a word is neither the event of interest nor one of the others.
 
     Examples
     --------
@@ -76,6 +77,9 @@ class Survival:
         time = column_or_1d(np.asarray(self.time, dtype=np.float64))
         event = column_or_1d(np.asarray(self.event))
         check_consistent_length(time, event)
+        if n := int(pd.isna(np.asarray(self.event, dtype=object)).sum()):
+            msg = f"event is missing for {n:,} of {len(event):,} patients: leave them out"
+            raise ValueError(msg)
         if event_of_interest is None:
             codes = _codes(event)
         else:
@@ -159,6 +163,9 @@ _TWO_VALUES = (
 
 def two_classes(labels: NDArray[Any], positive: object) -> tuple[NDArray[Any], Any]:
     """The two values of an outcome, sorted, and the one whose risk is predicted; raises ValueError."""
+    if n := int(pd.isna(labels).sum()):
+        msg = f"Input y contains NaN: {n:,} of {len(labels):,} patients have no outcome, leave them out"
+        raise ValueError(msg)
     kind = type_of_target(labels, input_name="y")
     if kind == "continuous":
         raise ValueError(f"Unknown label type: continuous. {_TWO_VALUES}")

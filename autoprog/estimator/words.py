@@ -10,6 +10,16 @@ from pydantic import ValidationError
 
 from autoprog.errors import Fault, InvalidInputError
 
+# Advice that a file's spec could follow, and what can be done in Python.
+_ADVICE = (
+    ("; declare it in features to keep it", ""),
+    ("declare it in features as kind 'date', relative_to the column of an index date, to use the time between them",
+     "give the time since another date to use it"),
+    ("correct them, name them in na_values, or declare the column categorical", "correct them or set them to None"),
+    ("name it in na_values", "set it to None"),
+    ("name it in groups if they are patients", "give it as groups if they are patients"),
+    ("name it in ignore to leave it out", "drop the column to leave it out"),
+)  # fmt: skip
 _PARAMETERS = {("metric",): "metric", ("budget", "time_s"): "time_budget_s", ("seed",): "random_state"}
 
 
@@ -18,7 +28,7 @@ class InvalidArgumentsError(InvalidInputError):
 
     def __init__(self, faults: Sequence[Fault], roles: Mapping[str, str]) -> None:
         super().__init__(faults)
-        self.args = ("; ".join(f"{_place(fault.pointer, roles)}: {fault.detail}" for fault in faults),)
+        self.args = ("; ".join(f"{_place(fault.pointer, roles)}: {advise(fault.detail)}" for fault in faults),)
 
 
 @contextmanager
@@ -28,6 +38,13 @@ def python_words(roles: Mapping[str, str] | None = None) -> Iterator[None]:
         yield
     except InvalidInputError as error:
         raise InvalidArgumentsError(error.faults, roles or {}) from None
+
+
+def advise(text: str) -> str:
+    """A fault or warning of reading, with advice that can be followed in Python."""
+    for of_file, in_python in _ADVICE:
+        text = text.replace(of_file, in_python)
+    return text
 
 
 def settings_error(error: ValidationError) -> ValueError:

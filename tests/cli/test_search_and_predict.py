@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -25,11 +26,11 @@ from rich.console import Console
 from api.context import build_context
 from api.uploads import Upload
 from autoprog.app.service import Service
-from autoprog.cohort import cleveland, parse_spec, read_cohort
+from autoprog.cohort import TimeToEvent, cleveland, parse_spec, read_cohort
 from autoprog.errors import ConflictError, InvalidInputError
 from autoprog.local import _started
 from autoprog.settings import Settings
-from autoprog.spec_options import SpecOptions, build_spec
+from autoprog.spec_options import SpecOptions, build_spec, suggest
 from tests.cli.answer import Answer, CommandLine
 
 SPEC = cleveland()[1].model_dump_json(exclude_unset=True)
@@ -377,6 +378,42 @@ def test_follow_up_between_two_dates_of_a_sheet(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError) as caught:
         build_spec(SpecOptions(outcome="died", since="in", unit="days"), tmp_path / "registry.xlsx")
     assert [fault.pointer for fault in caught.value.faults] == ["--since"]
+
+
+def write_events(folder: Path, codes: str) -> Path:
+    file = folder / "cohort.csv"
+    rows = [f"{20 + i % 50},{i + 1},{code}" for i, code in enumerate(codes.split() * 30)]
+    file.write_text("\n".join(["age,time,status", *rows]))
+    return file
+
+
+def read_events(file: Path, options: SpecOptions) -> TimeToEvent:
+    outcome = read_cohort(file, parse_spec(build_spec(options, file))).cohort.outcome
+    assert isinstance(outcome, TimeToEvent)
+    return outcome
+
+
+@pytest.mark.parametrize("codes", ["0 1", "1 2", "alive dead", "no yes", "false true", "0 1 2"])
+def test_commands_that_are_suggested_can_be_run(tmp_path: Path, codes: str) -> None:
+    file = write_events(tmp_path, codes)
+    (typed,) = [shlex.split(line)[3:-2] for line in suggest(file) if "--time" in line]
+    given: dict[str, list[str]] = {}
+    for option, value in zip(typed[::2], typed[1::2], strict=True):
+        given.setdefault(option.removeprefix("--"), []).append(value)
+    competing = tuple(given.pop("competing", ()))
+    outcome = read_events(file, SpecOptions(competing=competing, **{name: value for name, (value,) in given.items()}))
+    assert [outcome.censored, *outcome.causes] == codes.split()
+
+
+def test_event_of_interest_is_the_only_one_or_asked_for(tmp_path: Path) -> None:
+    short = SpecOptions(time="time", event="status")
+    assert read_events(write_events(tmp_path, "alive dead"), short).causes == ("dead",)
+    named = SpecOptions(time="time", event="status", censored="1.0", competing=("3.0",))
+    assert read_events(write_events(tmp_path, "1 2 3"), named).causes == ("2", "3")
+    with pytest.raises(
+        InvalidInputError, match="--cause: say which event is predicted, and by --competing which others"
+    ):
+        read_events(write_events(tmp_path, "0 1 2"), short)
 
 
 @pytest.mark.timeout(400)

@@ -19,7 +19,7 @@ import autoprog
 from autoprog import Client, ServerError
 from autoprog.client import Model, Search
 from autoprog.client.connection import retry_after_s
-from autoprog.client.tables import patients_of
+from autoprog.client.tables import chunks, patients_of
 from autoprog.jobs.runner import JobRunner
 from tests.api.searching import FILE, SPEC, Driver, patient, simple_result
 from tests.api.test_test_frontiers import runner
@@ -150,6 +150,33 @@ def test_many_patients_go_in_several_requests(
     assert len(network.requests) - before == 3
     assert table["risk"].is_monotonic_increasing or table["risk"].is_monotonic_decreasing
     assert len(table) == 10
+
+
+def test_faults_name_patients_by_their_place_among_all(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autoprog.client.tables._MOST_PATIENTS", 2)
+    with pytest.raises(ServerError, match=r"\n  /patients/3/age: expected a number or null") as refused:
+        model.predict([patient(age="old" if i == 3 else 50) for i in range(6)])
+    assert [fault.pointer for fault in refused.value.faults] == ["/patients/3/age"]
+    assert (refused.value.status, refused.value.problem) == (422, "invalid-input")
+
+
+def test_requests_are_as_large_as_their_visits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autoprog.client.tables._MOST_CELLS", 20)
+    visit = {"day": 1, "crp": 2.0, "stage": "I"}
+    patients = [{"visits": [visit] * n} for n in (1, 5, 2, 9, 1)]
+    assert [(start, len(some)) for start, some in chunks(patients)] == [(0, 2), (2, 1), (3, 1), (4, 1)]
+    assert [start for start, _ in chunks([{"age": 60, "visits": 3}] * 21)] == [0, 10, 20]
+    assert list(chunks([])) == []
+
+
+def test_records_of_a_table_are_patients(model: Model) -> None:
+    table = pd.DataFrame([patient(), patient(chol=np.nan)], dtype=float)
+    records = [{name: np.float64(value) for name, value in row.items()} for row in table.to_dict("records")]
+    records[0]["age"] = np.int64(table["age"][0])
+    pd.testing.assert_frame_equal(model.predict(records), model.predict(table))
+    assert patients_of([{"visits": [{"day": np.int64(1), "crp": np.nan, "stage": pd.NA}]}]) == [
+        {"visits": [{"day": 1, "crp": None, "stage": None}]}
+    ]
 
 
 def test_models_are_validated_and_recalibrated(client: Client, model: Model, tmp_path: Path) -> None:

@@ -35,6 +35,12 @@ def test_columns_and_codes_become_the_models() -> None:
     np.testing.assert_array_equal(align(MODEL, other.features, other.X, "/cohort_id"), expected)
 
 
+def test_codes_with_underscores_are_no_numbers() -> None:
+    """Python reads 1_0 as ten."""
+    with pytest.raises(InvalidInputError, match="of its 2 categories here 2 write no number"):
+        align(MODEL[3:], (Feature("dose", "categorical", ("1_0", "2_5")),), np.zeros((3, 1)), "/cohort_id")
+
+
 def test_one_value_of_a_binary_feature_is_enough_if_it_is_declared() -> None:
     """Nobody on dialysis in another hospital."""
     spec = parse_spec({"name": "c", "outcome": {"column": "y", "positive": 1}, "features": {"sex": {"kind": "binary"}}})

@@ -76,6 +76,15 @@ def test_a_date_keeps_its_label() -> None:
     assert labels["years from admission to diagnosis"] == ("Time since diagnosis", "years")
 
 
+def test_dates_of_the_follow_up_may_be_groups_and_identifiers() -> None:
+    table = frame()
+    found = read(table, groups="admission", identifier="last")
+    assert found.cohort.groups is not None
+    assert len(np.unique(found.cohort.groups)) == table["admission"].nunique()
+    assert found.identifiers is not None
+    assert found.identifiers.find(table["last"][0])[0]
+
+
 def test_an_order_that_no_date_decides_is_a_fault_that_shows_examples() -> None:
     table = frame().assign(admission="01/02/2015", last="03/04/2018")
     with pytest.raises(InvalidInputError) as caught:

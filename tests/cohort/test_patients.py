@@ -69,6 +69,7 @@ def test_a_value_may_be_written_in_several_ways(name: str, value: object, code: 
         ({"age": 29, "chol": 564.5}, ()),
         ({"chol": None}, ("chol was imputed",)),
         ({"chol": math.nan}, ("chol was imputed",)),
+        ({"chol": np.float32("nan")}, ("chol was imputed",)),
         ({"cp": "x"}, ("cp 'x' was never seen in training and is treated as missing",)),
         ({"cp": 3, "age": None}, ("age was imputed", "cp '3' was never seen in training and is treated as missing")),
     ],

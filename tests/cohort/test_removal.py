@@ -121,6 +121,14 @@ def test_a_cause_that_nobody_has_any_more_is_no_cohort() -> None:
     assert without_rows(whole.cohort, whole.identifiers.find("P007")) is None
 
 
+def test_a_cause_that_no_patient_of_the_cohort_had_is_not_missed() -> None:
+    table = patients().assign(status=lambda t: np.where(t.index == 8, 2, np.minimum(t.status, 1)))
+    whole = read(table.assign(days=table.days.where(table.index != 8, 0)), SURVIVAL)
+    assert "the competing event '2' has 0 patients: its risk is hardly known" in whole.warnings
+    assert whole.identifiers is not None
+    assert without_rows(whole.cohort, whole.identifiers.find("P007")) is not None
+
+
 def test_a_feature_with_one_value_left_goes() -> None:
     table = patients().assign(lab=lambda t: np.where(t.index == 7, 1.0, 0.0))
     whole = read(table, BINARY)

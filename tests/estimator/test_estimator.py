@@ -127,7 +127,9 @@ def test_words_among_numbers_as_text_are_named_or_refused() -> None:
     assert codes is not None
     assert codes.kind == "categorical"
     assert "column 'crp' holds numbers and the words 'V27', so each value is a category" in told[0]
-    with pytest.raises(ValueError, match=r"^column 'crp': 1 cell is no number: row 8;"):
+    with pytest.raises(
+        ValueError, match=r"^column 'crp': 1 cell is no number: row 8; correct them or set them to None$"
+    ):
         read_column([f"{i / 7:.3f}" if i != 7 else "hemolysed" for i in range(200)])
     identifier, told = read_column([f"{i * i}" if i % 3 else f"P{i}" for i in range(200)])
     assert identifier is None
@@ -142,6 +144,33 @@ def test_ordered_categories_keep_their_order() -> None:
     unordered, _ = read_column(pd.Categorical(severity, ordered=False))
     assert unordered is not None
     assert unordered.kind == "categorical"
+
+
+@pytest.mark.parametrize("codes", [[1, 2, 3, 4], [1.0, 2.0, 3.5, None], ["1", "2", "3", "2", "V"]])
+def test_categories_of_numbers_are_codes(codes: list[object]) -> None:
+    kind, told = read_column(pd.Categorical(codes * (200 // len(codes))))
+    assert kind is not None
+    assert (kind.kind, kind.levels[:2]) == ("categorical", ("1", "2"))
+    assert told == []
+    two, _ = read_column(pd.Categorical([0, 1] * 100))
+    assert two is not None
+    assert two.kind == "binary"
+    everybody, told = read_column(pd.Categorical(range(200)))
+    assert everybody is None
+    assert told == ["column 'crp' looks like an identifier and was left out"]
+
+
+@pytest.mark.parametrize(
+    ("values", "advice"),
+    [
+        ([1] * 200, "is constant and was left out"),
+        ([f"2020-01-{i % 28 + 1:02d}" for i in range(200)], "left out; give the time since another date to use it"),
+        ([i % 90 if i % 20 else -999 for i in range(200)], "if it means missing, set it to None"),
+    ],
+)
+def test_advice_can_be_followed_in_python(values: list[object], advice: str) -> None:
+    _, (told,) = read_column(values)
+    assert told.endswith(advice)
 
 
 @pytest.mark.parametrize("dtype", ["category", "interval[float64, right]", "object"])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import io
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from autoprog import AutoPrognosis, ExtrapolationWarning
@@ -142,6 +144,18 @@ def test_blanks_around_a_column_name_do_not_matter(fitted: AutoPrognosis) -> Non
     assert list(estimator._table(spaced, reset=False)) == list(X)
     with pytest.raises(ValueError, match="columns have the same name: age"):
         estimator._cohort(X.assign(**{"age ": 1.0}), y, None)
+
+
+def test_tables_of_other_libraries_are_those_of_pandas() -> None:
+    X, y = patients()
+    table = pa.Table.from_pandas(X.astype({"stage": object}), preserve_index=False)
+    estimator = AutoPrognosis()
+    cohort = estimator._cohort(table, y, None).cohort
+    assert {feature.name: feature.kind for feature in cohort.features} == {
+        "age": "numeric", "stage": "categorical", "sex": "binary", "outcome": "numeric",
+    }  # fmt: skip
+    estimator.model_ = SimpleNamespace(inputs=cohort.features, metadata=SimpleNamespace(na_values=()))  # type: ignore[assignment]
+    np.testing.assert_array_equal(estimator._matrix(table, warn=True), cohort.X)
 
 
 def test_columns_with_numbers_as_names_are_put_in_order() -> None:

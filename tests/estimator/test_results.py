@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -203,7 +204,11 @@ def test_saved_estimator_is_read_again(fitted: AutoPrognosis, fitted_survival: A
         pd.testing.assert_frame_equal(again.rules_table_, model.rules_table_)
         with pytest.raises(ValueError, match="the search is not at hand"):
             again.continue_for(10)
-    assert AutoPrognosis.load(tmp_path / "model.autoprog").horizons_.tolist() == [60, 120]
+    again = AutoPrognosis.load(tmp_path / "model.autoprog")
+    assert again.horizons_.tolist() == [60, 120]
+    again.set_params(horizons=range(60, 121, 60), settings=MappingProxyType(QUICK)).save(tmp_path / "model.autoprog")
+    parameters = AutoPrognosis.load(tmp_path / "model.autoprog").get_params()
+    assert (parameters["horizons"], parameters["settings"]) == ([60, 120], QUICK)
 
 
 def test_saved_file_holds_no_patient_unless_asked(fitted: AutoPrognosis, tmp_path: Path) -> None:
@@ -258,7 +263,7 @@ def test_search_goes_on_where_it_ended(fitted: AutoPrognosis, tmp_path: Path, mo
     assert len(model.leaderboard_) == len(after)
     refits = int(model.ensemble_["interval"]["method"].split(" refits")[0].rsplit(" ", 1)[-1])
     assert refits > 10  # all the time is for the intervals
-    for arguments in ((0.5, None), (10, -1)):
+    for arguments in ((0.5, None), (np.nan, None), (np.inf, None), (10, -1)):
         with pytest.raises(ValueError, match="seconds must be at least 1"):
             model.continue_for(*arguments)
 
@@ -285,3 +290,10 @@ def test_score_of_a_model_without_its_search_knows_the_classes(
     assert model.score(X, y.map({"no": negative, "yes": positive})) == fitted.score(X, y)
     if positive != "yes":
         assert model.score(X, y == "yes") == model.score(X, (y == "yes").astype(int)) == fitted.score(X, y)
+
+
+def test_labels_that_are_no_class_have_no_score(fitted: AutoPrognosis) -> None:
+    X, y = patients()
+    for label in ("lost", None, np.nan):
+        with pytest.raises(ValueError, match=f"y holds '{label}'; the classes are \\['no', 'yes'\\]"):
+            fitted.score(X, np.where(np.arange(len(y)) < 3, label, y))

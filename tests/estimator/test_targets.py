@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sksurv.util import Surv
 
@@ -53,6 +54,23 @@ def test_words_that_are_not_understood_are_named() -> None:
 def test_what_is_no_follow_up_is_refused(y: object) -> None:
     with pytest.raises(TypeError, match=r"y is Survival\(time, event\), a tuple \(time, event\), or a structured"):
         as_survival(y)
+
+
+def test_patients_without_an_outcome_are_counted() -> None:
+    X, y = patients()
+    for unknown in (None, np.nan, pd.NA):
+        with pytest.raises(ValueError, match="NaN: 3 of 160 patients have no outcome, leave them out"):
+            AutoPrognosis().fit(X, np.where(np.arange(160) < 3, unknown, y))
+        with pytest.raises(ValueError, match="event is missing for 1 of 3 patients: leave them out"):
+            Survival(TIME, ["dead", "alive", unknown], event_of_interest="dead")
+    with pytest.raises(ValueError, match="event is missing for 1 of 3"):
+        Survival(TIME, [1, 0, np.nan])
+
+
+def test_outcome_is_named_as_a_column_is_read() -> None:
+    X, y = patients()
+    for name, column in ((" died ", "died"), (" age", "age_"), (" ", "outcome_")):
+        assert AutoPrognosis()._cohort(X, y.rename(name), None).cohort.outcome.subject == column
 
 
 def test_words_of_events_are_those_of_the_model(fitted_survival: AutoPrognosis) -> None:

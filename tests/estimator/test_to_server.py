@@ -17,8 +17,12 @@ def test_estimator_takes_its_search_to_a_server(fitted: AutoPrognosis, tmp_path:
     place = Place(tmp_path)
     place.start()
     try:
-        search = fitted.to_server(place.url, name="ward")
+        budget = {"time_s": 5.0, "evaluations": 4}
+        goes_on = AutoPrognosis()
+        goes_on.__dict__.update({**fitted.__dict__, "settings_": {**fitted.settings_, "budget": budget}})
+        search = goes_on.to_server(place.url, name="ward")
         assert search.document["settings"]["seed"] == 1
+        assert search.document["settings"]["budget"]["time_s"] == fitted.time_budget_s  # not its continuation's
         # With the same seed and a budget of evaluations it is the same model.
         search.wait(timeout_s=240, poll_s=0.2)
         assert search.score["estimate"] == pytest.approx(fitted.ensemble_["score"]["estimate"])

@@ -126,6 +126,7 @@ ZERO_GERMAN = (
             "sein Brier-Skill-Score ist -0,002: jedem Patienten das mittlere Risiko zu geben ist genauso gut",
         ),
         (
+            (
                 "only 7 patients are known not to have the outcome until the model's horizon 5; a recalibration takes "
                 "at least 10"
             ),
