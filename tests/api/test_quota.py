@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import update
 
 import api.cohorts.service
 import api.diagnosis.models.service
+import api.quota
 from api.app import create_app
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -102,3 +104,28 @@ def test_an_upload_that_others_overtook_is_counted_with_them(
     assert answer.status_code == 429, answer.text
     assert len(ada.get("/v1/cohorts").json()["items"]) == 1
     assert ada.get("/v1/diagnosis/models").json()["items"] == []
+
+
+def test_uploads_at_the_same_time_do_not_exceed_the_quota_together(
+    database: Database, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second is sent when the first has been counted and is not yet committed."""
+    ada = client_of(database, files, "ada")
+    check_stored = api.cohorts.service.check_stored
+    second: list[Future[int]] = []
+
+    def upload(seed: int) -> int:
+        return ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(seed))).status_code
+
+    def counted(*given: Any) -> None:
+        check_stored(*given)
+        if not second:
+            second.append(pool.submit(upload, 1))
+            wait(second, timeout=2.0)
+
+    monkeypatch.setattr(api.cohorts.service, "check_stored", counted)
+    monkeypatch.setattr(api.quota, "_MEGABYTE", 600_000)  # one fits
+    with ThreadPoolExecutor(1) as pool:
+        first = upload(0)
+        assert (first, second[0].result(30)) == (201, 429)
+    assert len(ada.get("/v1/cohorts").json()["items"]) == 1
