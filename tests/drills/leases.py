@@ -2,11 +2,11 @@
 
     python -m tests.drills.leases [--schedules 10000] [--first 0] [--processes N] [--minutes N] [--faults]
 
-The runner's loop, the heartbeat, the leases and the repositories are the product's, on SQLite in memory; processes, time
-and faults are simulated. In each schedule one to six searches of two owners are worked on by two or three runners, which
-are killed, suspended and ended, while transactions fail before or after they are committed, the clock jumps by an hour
-and clients cancel. A book beside the database says what must be true of each transaction. `--faults` plants one fault
-after another in the product, and shows which schedule finds it.
+The runner's loop, the heartbeat, the leases and the repositories are the product's, on SQLite in memory; processes,
+time and faults are simulated. In each schedule one to six searches of two owners are worked on by two or three runners,
+which are killed, suspended and ended, while transactions fail before or after they are committed, the clock jumps by an
+hour and clients cancel. A book beside the database says what must be true of each transaction. `--faults` plants one
+fault after another in the product, and shows which schedule finds it.
 """
 
 from __future__ import annotations
