@@ -200,4 +200,4 @@ def _training_digests(context: Context, owner_id: str, model_id: str) -> dict[st
 def _still_there(session: Session, owner_id: str, model_id: str, cohorts: dict[str, str]) -> ModelRow:
     """Return the model's row; raises NotFoundError or ConflictError if it or a cohort was deleted or changed."""
     CohortRepository(session).lock(owner_id, cohorts)
-    return ModelRepository(session).get(owner_id, model_id)
+    return ModelRepository(session).lock(owner_id, model_id)
