@@ -611,10 +611,13 @@ def play_all(seeds: range) -> list[tuple[int, list[str]]]:
     return [(seed, wrong) for seed, wrong in played if wrong]
 
 
+_until_its_end = ExitStack()
+
+
 @cache
 def _place_of_process() -> Place:
     """The place of a process that does nothing else; its statements are compiled once."""
-    return ExitStack().enter_context(place())
+    return _until_its_end.enter_context(place())
 
 
 def main() -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.drills.leases import find, place
@@ -24,6 +29,12 @@ def test_schedules_are_played_again_by_their_seed() -> None:
     with place() as another:
         assert another.play(7)[1] == digests[7]
     assert len(set(digests)) == len(digests)
+
+
+def test_the_command_plays_schedules_in_processes_of_its_own() -> None:
+    command = [sys.executable, "-m", "tests.drills.leases", "--schedules", "1", "--processes", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    assert json.loads(done.stdout)["schedules"] == 1
 
 
 def test_every_planted_fault_is_found() -> None:
