@@ -22,7 +22,9 @@ from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.stored_files import count_bytes
 from autoprog.storage.tables import StoredFileRow
 from tests.api.diagnosing import toy
-from tests.api.searching import SPEC, multipart
+from tests.api.searching import SPEC, Driver, make_search, multipart
+from tests.api.selecting import PROBLEMS, make_problem
+from tests.api.test_test_selection_replays import BODY as REPLAY
 
 NOISE_SPEC = {**SPEC, "features": {}, "outcome": {"column": "outcome", "positive": 1}}
 
@@ -81,6 +83,26 @@ def test_nothing_of_a_refused_upload_is_stored(database: Database, files: Files,
         assert answer.status_code == 429, answer.text
     assert stored(tmp_path / "files") == before
     assert ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(0))).status_code == 201, "stored already"
+
+
+def test_replays_and_updated_models_count_before_they_are_stored(
+    database: Database, files: Files, driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.test_selection.replays.service.MAX_SECONDS_AT_ONCE", 0.0)
+    ada = client_of(database, files, "ada")
+    search = make_search(ada)
+    driver.run()
+    model_id = ada.get(f"/v1/searches/{search['id']}").json()["model_id"]
+    problem = make_problem(ada)
+    sent = {
+        f"{PROBLEMS}/{problem['id']}/replays": REPLAY,
+        f"/v1/models/{model_id}/recalibrations": {"cohort_id": search["cohort_id"], "method": "intercept"},
+    }
+    with database.session() as session:
+        session.execute(update(StoredFileRow).values(n_bytes=1_000_000))
+    before = stored(tmp_path / "files")
+    assert {url: ada.post(url, json=body).status_code for url, body in sent.items()} == dict.fromkeys(sent, 429)
+    assert stored(tmp_path / "files") == before
 
 
 @pytest.mark.parametrize("service", [api.cohorts.service, api.diagnosis.models.service])

@@ -17,6 +17,7 @@ import json
 import logging
 import math
 import os
+import resource
 import sqlite3
 import sys
 import time
@@ -659,7 +660,9 @@ def _play_side_by_side(seeds: range, processes: int, seconds: float) -> bool:
                     print(json.dumps({"seed": seed, "wrong": wrong}), flush=True)
                 if time.monotonic() - began < seconds and (part := next(parts, None)) is not None:
                     running[pool.submit(play_all, part)] = part
-    print(json.dumps({"schedules": n, "seconds": round(time.monotonic() - began, 1)}), flush=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = {"seconds": time.monotonic() - began, "processor_seconds": used.ru_utime + used.ru_stime}
+    print(json.dumps({"schedules": n} | {name: round(value, 1) for name, value in took.items()}), flush=True)
     return failed
 
 
