@@ -13,7 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from api.dependencies import Context, ContextDependency, get_context
+from api.dependencies import Context, ContextDependency, address_of, get_context
 from api.problems import ForbiddenError, QueueFullError, UnauthorizedError
 from api.single_sign_on.identity import Identity, read_identity
 from autoprog.scopes import SCOPES, Scope
@@ -55,7 +55,7 @@ async def authenticate(
     if credentials is not None and provider is not None and not is_key(credentials.credentials):
         # Before there is a place for the request: the provider may be slow.
         identity = await run_in_threadpool(_verify, request, context, provider, credentials.credentials)
-    async with context.authenticating.take():
+    async with context.authenticating.take(address_of(request)):
         principal, due = await run_in_threadpool(_authenticate, request, context, credentials, identity)
     for note in due:
         await run_in_threadpool(note)
@@ -88,8 +88,7 @@ def _counting_failures(request: Request, context: Context) -> Iterator[None]:
 
 def count_failure(request: Request, context: Context) -> None:
     """Count a request without a valid key; raises QueueFullError above the failures per minute of its address."""
-    address = "" if request.client is None else request.client.host
-    if wait_s := context.failures.take(address):
+    if wait_s := context.failures.take(address_of(request)):
         detail = "too many requests without a valid key have come from this address: ask again later"
         raise QueueFullError(detail, retry_after_s=math.ceil(wait_s)) from None
 

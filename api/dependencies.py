@@ -91,14 +91,26 @@ async def _find_context(request: Request) -> Context:
 ContextDependency = Annotated[Context, Depends(_find_context)]
 
 
-async def _write_session(context: ContextDependency) -> AsyncIterator[Session]:
-    async with context.writing.take(), contextmanager_in_threadpool(context.database.session()) as session:
+def address_of(request: Request) -> str:
+    """Return the address of a request's client; empty if it is unknown."""
+    return "" if request.client is None else request.client.host
+
+
+def _find_owner(request: Request) -> str:
+    """Return who gets a request's place: the owner, or the address of a client of whom no key is asked."""
+    principal = getattr(request.state, "principal", None)
+    return address_of(request) if principal is None else str(principal.owner_id)
+
+
+async def _write_session(request: Request, context: ContextDependency) -> AsyncIterator[Session]:
+    writing = context.database.session()
+    async with context.writing.take(_find_owner(request)), contextmanager_in_threadpool(writing) as session:
         yield session
 
 
-async def _read_session(context: ContextDependency) -> AsyncIterator[Session]:
+async def _read_session(request: Request, context: ContextDependency) -> AsyncIterator[Session]:
     reading = context.database.session(read_only=True)
-    async with context.reading.take(), contextmanager_in_threadpool(reading) as session:
+    async with context.reading.take(_find_owner(request)), contextmanager_in_threadpool(reading) as session:
         yield session
 
 

@@ -6,17 +6,18 @@ wait for connections, while all that have one wait for a thread.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from anyio import Semaphore, fail_after
-from anyio.lowlevel import RunVar
+from anyio import fail_after
 
+from api.turns import Turns
 from autoprog.errors import StoreUnavailableError
 
 
 class Places:
-    """A number of places, at least 1; each event loop has as many of its own.
+    """A number of places, at least 1, for the requests of a process: who has fewest is next.
 
     Parameters
     ----------
@@ -27,24 +28,17 @@ class Places:
     """
 
     def __init__(self, most: int, patience_s: float) -> None:
-        self._most = max(1, most)
+        self._turns = Turns(max(1, most), most_waiting=sys.maxsize)
         self._patience_s = patience_s
-        self._of_loop: RunVar[Semaphore] = RunVar(f"places of {id(self)}")
 
     @asynccontextmanager
-    async def take(self) -> AsyncIterator[None]:
-        """Wait for a place and hold it while the block runs; raises StoreUnavailableError if it takes too long."""
-        places = self._of_loop.get(None)
-        if places is None:
-            places = Semaphore(self._most)
-            self._of_loop.set(places)
-        try:
-            with fail_after(self._patience_s):
-                await places.acquire()
-        except TimeoutError:
-            msg = "too many requests wait for the database"
-            raise StoreUnavailableError(msg) from None
-        try:
+    async def take(self, who: str) -> AsyncIterator[None]:
+        """Wait for an owner's place and hold it while the block runs; raises StoreUnavailableError if it takes long."""
+        async with AsyncExitStack() as stack:
+            try:
+                with fail_after(self._patience_s):
+                    await stack.enter_async_context(self._turns.turn(who))
+            except TimeoutError:
+                msg = "too many requests wait for the database"
+                raise StoreUnavailableError(msg) from None
             yield
-        finally:
-            places.release()

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from api.dependencies import Context
 from api.problems import QueueFullError
 from autoprog.storage.files import Files, Kind, StoredFile
+from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.stored_files import count_bytes, list_files
 
 _MEGABYTE = 1_000_000
@@ -29,8 +30,9 @@ def check_quota(context: Context, owner_id: str, contents: Mapping[Kind, bytes])
 
 def check_stored(context: Context, session: Session, owner_id: str) -> None:
     """Raise QueueFullError if an owner's files, those of this transaction included, exceed the quota."""
-    # Others may have stored files since `check_quota`.
+    # Others may have stored files since `check_quota`, and those who store at this moment must count one by one.
     if context.settings.storage_mb is not None:
+        KeyRepository(session).lock_owner(owner_id)
         _compare(context.settings.storage_mb, count_bytes(session, owner_id))
 
 

@@ -41,14 +41,14 @@ class Turns:
         self._last: dict[str, int] = {}  # number of the last turn of each owner with requests running or waiting
 
     @asynccontextmanager
-    async def turn(self, owner_id: str, has_left: Callable[[], Awaitable[bool]]) -> AsyncIterator[None]:
+    async def turn(self, owner_id: str, has_left: Callable[[], Awaitable[bool]] | None = None) -> AsyncIterator[None]:
         """Wait for a turn and hold it while the block runs; raises QueueFullError and ClientDisconnect."""
         mine = self._stand_in_line(owner_id)
         try:
             given = asyncio.wrap_future(mine)
             while not mine.done():
-                await asyncio.wait({given}, timeout=_LOOK_S)
-                if not mine.done() and await has_left():
+                await asyncio.wait({given}, timeout=None if has_left is None else _LOOK_S)
+                if has_left is not None and not mine.done() and await has_left():
                     raise ClientDisconnect
             yield
         finally:

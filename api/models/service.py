@@ -27,6 +27,7 @@ from api.models.schemas import (
     ValidationDocument,
     ValidationRequest,
 )
+from api.quota import check_quota, check_stored
 from api.searches.schemas import IntervalDocument
 from api.uploads import attempt
 from autoprog.cohort import Cohort, from_parquet
@@ -126,18 +127,24 @@ def _ratio(value: float) -> float | Literal["inf"]:
 def recalibrate(
     context: Context, session: Session, owner_id: str, model_id: str, request: RecalibrationRequest
 ) -> ModelRow:
-    """Update a model to another cohort, store it as a new version; raises NotFound-, InvalidInput-, ConflictError."""
+    """Update a model to another cohort, store it as a new version.
+
+    Raises NotFound-, InvalidInput- and ConflictError, and QueueFullError above the owner's quota.
+    """
     from autoprog.model import update_model  # noqa: PLC0415  loads the learning libraries
 
     former, cohort, cohort_sha256 = _read(context, owner_id, model_id, request.cohort_id)
     training = _training_digests(context, owner_id, model_id)
     content = update_model(former, cohort, request.method).to_bytes()
+    check_quota(context, owner_id, {"models": content})
     sha256 = store_file(context.database, context.files, session, "models", content)
     # All its cohorts are locked, so that an erasure of any of them finds the new version.
     parent = _still_there(session, owner_id, model_id, {**training, request.cohort_id: cohort_sha256})
-    return ModelRepository(session).add_version(
+    row = ModelRepository(session).add_version(
         parent, sha256=sha256, cohort_id=request.cohort_id, document=parent.document
     )
+    check_stored(context, session, owner_id)
+    return row
 
 
 def validate(
@@ -200,4 +207,4 @@ def _training_digests(context: Context, owner_id: str, model_id: str) -> dict[st
 def _still_there(session: Session, owner_id: str, model_id: str, cohorts: dict[str, str]) -> ModelRow:
     """Return the model's row; raises NotFoundError or ConflictError if it or a cohort was deleted or changed."""
     CohortRepository(session).lock(owner_id, cohorts)
-    return ModelRepository(session).get(owner_id, model_id)
+    return ModelRepository(session).lock(owner_id, model_id)

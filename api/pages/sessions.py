@@ -17,7 +17,7 @@ from starlette.routing import Match
 
 from api.auth import Principal, count_request
 from api.body_limit import parts_mb
-from api.dependencies import Context, ContextDependency
+from api.dependencies import Context, ContextDependency, address_of
 from api.problems import ForbiddenError, UnauthorizedError
 from autoprog.scopes import SCOPES, Scope
 
@@ -75,7 +75,7 @@ async def _admit(request: Request, context: Context) -> PageSession | None:
     """Find the session of a request and note its use; None without one."""
     if request.method not in _SAFE:
         _check_origin(request, context)
-    async with context.authenticating.take():
+    async with context.authenticating.take(address_of(request)):
         session, due = await run_in_threadpool(_find_session, request, context)
     if session is None:
         return None

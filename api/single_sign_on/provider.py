@@ -79,7 +79,7 @@ class SignOn:
         """Read a cookie's value; None if it is none."""
         try:
             parts = json.loads(base64.urlsafe_b64decode(value.encode()))
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         is_one = isinstance(parts, list) and len(parts) == len(cls.__slots__) and all(isinstance(p, str) for p in parts)
         return cls(*parts) if is_one else None
@@ -306,7 +306,7 @@ def _key_name(token: str) -> str | None:
     head = token.partition(".")[0]
     try:
         header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     name = header.get("kid") if isinstance(header, dict) else None
     return name if isinstance(name, str) else None

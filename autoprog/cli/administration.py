@@ -195,9 +195,9 @@ def models_sign(data_dir: DataDir = None, database: DatabaseUrl = None) -> None:
     service = Service(settings)
     prepare_database(lambda: service.database, settings)
     with closing(service):
-        signed, wrong = sign_files(service.database, service.files)
-        with service.database.session() as session:
-            _enter(session, "models sign", f"{signed} files")
+        signed, wrong = sign_files(
+            service.database, service.files, lambda session, file: _enter(session, "models sign", "/".join(file))
+        )
     print(f"signed {signed} files")
     if wrong:
         fail("; ".join(wrong))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -162,18 +163,27 @@ def database_now(session: Session) -> datetime:
 
 def insert_if_absent(session: Session, table: type[Base], values: Mapping[str, Any]) -> bool:
     """Insert a row unless its key exists; return whether the row is new."""
-    statement = _insert(session, table).values(**values).on_conflict_do_nothing().returning(literal(1))
+    statement = (
+        _insert(session.get_bind().dialect.name, table).values(**values).on_conflict_do_nothing().returning(literal(1))
+    )
     return session.execute(statement).one_or_none() is not None
 
 
 def insert_or_update(session: Session, table: type[Base], values: Mapping[str, Any]) -> None:
-    """Insert a row or update that with the same key; all columns are required, and the row stays locked."""
-    insert = _insert(session, table).values(**values)
-    session.execute(insert.on_conflict_do_update(index_elements=inspect(table).primary_key, set_=values))
+    """Insert a row or update the given columns of that with the same key; the row stays locked."""
+    session.connection().execute(_upserting(session.get_bind().dialect.name, table, tuple(values)), values)
 
 
-def _insert(session: Session, table: type[Base]) -> postgresql.Insert | sqlite.Insert:
-    return (sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert)(table)
+@cache
+def _upserting(dialect: str, table: type[Base], names: tuple[str, ...]) -> postgresql.Insert | sqlite.Insert:
+    """The statement of `insert_or_update`."""
+    statement = _insert(dialect, table)
+    new = {name: statement.excluded[name] for name in names}
+    return statement.on_conflict_do_update(index_elements=inspect(table).primary_key, set_=new)
+
+
+def _insert(dialect: str, table: type[Base]) -> postgresql.Insert | sqlite.Insert:
+    return (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table)
 
 
 def _scripts() -> Path:

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, insert, select
 from sqlalchemy.orm import Session
 
 from autoprog.storage.tables import EvaluationRow, SearchEventRow, SearchRow
+
+_NEXT = select(func.coalesce(func.max(SearchEventRow.sequence), 0) + 1).where(
+    SearchEventRow.search_id == bindparam("of")
+)
+_APPEND = insert(SearchEventRow).values(sequence=_NEXT.scalar_subquery())
 
 EventType = Literal["evaluation", "phase", "finished"]
 
 
 def append_event(session: Session, search_id: str, event_type: EventType, payload: Mapping[str, Any]) -> None:
     """Append a search's next event; the transaction must hold the search's row, so that numbers stay unique."""
-    last = select(func.coalesce(func.max(SearchEventRow.sequence), 0)).where(SearchEventRow.search_id == search_id)
-    sequence = session.scalars(last).one() + 1
-    session.add(SearchEventRow(search_id=search_id, sequence=sequence, type=event_type, payload=dict(payload)))
-    session.flush()
+    event = {"search_id": search_id, "type": event_type, "payload": dict(payload)}
+    session.connection().execute(_APPEND, {"of": search_id, **event})
 
 
 def evaluation_payload(row: EvaluationRow) -> dict[str, Any]:

@@ -13,9 +13,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, true, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    Update,
+    and_,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 from sqlalchemy.sql.dml import ReturningUpdate
 
@@ -61,14 +74,14 @@ def take_next(
         "by_runner": runner_id,
     }
     take = _taking(table, None if kinds is None else tuple(kinds), most_running)
-    taken = session.execute(take, parameters, execution_options={"synchronize_session": False}).one_or_none()
+    taken = session.connection().execute(take, parameters).one_or_none()  # the session has read no row of these yet
     if taken is None:
         return None
-    session.execute(update(OwnerRow).where(OwnerRow.id == taken.owner_id).values(served_at=now))
+    session.connection().execute(_serving(), {"of_owner": taken.owner_id, "at_now": now})
     return Hold(taken.id, taken.token, taken.losses)
 
 
-# Runners ask every half second, and to write the statement takes ten times as long as to run it.
+# Runners ask every half second, and to write a statement takes ten times as long as to run it.
 @cache
 def _taking(
     table: type[Leased], kinds: tuple[str, ...] | None, most_running: int | None
@@ -107,22 +120,29 @@ def _taking(
     )
 
 
+@cache
+def _serving() -> Update:
+    """The statement that notes whom `take_next` served."""
+    return update(OwnerRow).where(OwnerRow.id == bindparam("of_owner")).values(served_at=bindparam("at_now"))
+
+
 def give_back(session: Session, table: type[Leased], row_id: str, token: int) -> None:
     """Let any runner take a row at once; does nothing if the lease is lost."""
     session.execute(
-        update(table).where(_is_held(table, row_id, token)).values(lease_until=database_now(session), runner_id=None),
+        update(table).where(_is_held(table)).values(lease_until=database_now(session), runner_id=None),
+        {"held_id": row_id, "held_token": token},
         execution_options={"synchronize_session": False},
     )
 
 
 def lock_held(session: Session, table: type[Leased], row_id: str, token: int) -> Leased:
     """Read a row that is held under a token, locked until the transaction ends. Raises LeaseLostError."""
-    return _held(session, select(table).with_for_update(), table, row_id, token)
+    return _held(session, table, row_id, token, lock=True)
 
 
 def read_held(session: Session, table: type[Leased], row_id: str, token: int) -> Leased:
     """Read a row that is held under a token. Raises LeaseLostError."""
-    return _held(session, select(table), table, row_id, token)
+    return _held(session, table, row_id, token, lock=False)
 
 
 def end_lease(session: Session, row: SearchRow | JobRow) -> None:
@@ -132,12 +152,21 @@ def end_lease(session: Session, row: SearchRow | JobRow) -> None:
     row.finished_at = database_now(session)
 
 
-def _is_held(table: type[Leased], row_id: str, token: int) -> ColumnElement[bool]:
-    return and_(table.id == row_id, table.token == token, table.status == _RUNNING)
+def _is_held(table: type[SearchRow | JobRow]) -> ColumnElement[bool]:
+    held_id: BindParameter[str] = bindparam("held_id")
+    held_token: BindParameter[int] = bindparam("held_token")
+    return and_(table.id == held_id, table.token == held_token, table.status == _RUNNING)
 
 
-def _held(session: Session, query: Select[Leased], table: type[Leased], row_id: str, token: int) -> Leased:
-    row = session.scalars(query.where(_is_held(table, row_id, token))).one_or_none()
+@cache
+def _holding(table: type[SearchRow | JobRow], *, lock: bool) -> Select[Any]:
+    query = select(table).where(_is_held(table))
+    return query.with_for_update() if lock else query
+
+
+def _held(session: Session, table: type[Leased], row_id: str, token: int, *, lock: bool) -> Leased:
+    held = {"held_id": row_id, "held_token": token}
+    row: Leased | None = session.scalars(_holding(table, lock=lock), held).one_or_none()
     if row is None:
         msg = f"{table.__tablename__} {row_id} is not held under token {token} any longer"
         raise LeaseLostError(msg)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session, undefer
 
 from autoprog.errors import LeaseLostError
@@ -34,6 +34,20 @@ from autoprog.storage.serialization import (
 )
 from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import CohortRow, EvaluationRow, ProposalRow, SearchRow, SearchStatus
+
+_PROPOSALS = select(ProposalRow).where(ProposalRow.search_id == bindparam("of")).order_by(ProposalRow.batch)
+_EVALUATIONS = (
+    select(EvaluationRow)
+    .where(EvaluationRow.search_id == bindparam("of"))
+    .order_by(EvaluationRow.number)
+    .options(undefer(EvaluationRow.risks), undefer(EvaluationRow.competing))
+)
+_COHORT_OF = (
+    select(CohortRow.id)
+    .join(SearchRow, SearchRow.cohort_id == CohortRow.id)
+    .where(SearchRow.id == bindparam("of"))
+    .with_for_update(read=True, key_share=True, of=CohortRow)
+)
 
 
 class DatabaseStore:
@@ -84,15 +98,8 @@ class DatabaseStore:
         with self._database.session(read_only=True) as session:
             search = read_held(session, SearchRow, claim.search_id, claim.token)
             cohort = session.get_one(CohortRow, search.cohort_id)
-            proposals = session.scalars(
-                select(ProposalRow).where(ProposalRow.search_id == search.id).order_by(ProposalRow.batch)
-            )
-            evaluations = session.scalars(
-                select(EvaluationRow)
-                .where(EvaluationRow.search_id == search.id)
-                .order_by(EvaluationRow.number)
-                .options(undefer(EvaluationRow.risks), undefer(EvaluationRow.competing))
-            )
+            proposals = session.scalars(_PROPOSALS, {"of": search.id})
+            evaluations = session.scalars(_EVALUATIONS, {"of": search.id})
             return SearchState(
                 search_id=search.id,
                 cohort=CohortRef(self._files.url("cohorts", cohort.sha256), cohort.sha256),
@@ -187,8 +194,7 @@ def _hold(session: Session, claim: Claim) -> SearchRow:
 
 def _lock_cohort(session: Session, search_id: str) -> None:
     """Keep a search's cohort from being deleted until the transaction ends, with the lock that a foreign key takes."""
-    of_search = select(CohortRow.id).join(SearchRow, SearchRow.cohort_id == CohortRow.id)
-    session.execute(of_search.where(SearchRow.id == search_id).with_for_update(read=True, key_share=True, of=CohortRow))
+    session.connection().execute(_COHORT_OF, {"of": search_id})
 
 
 def _end(session: Session, search: SearchRow, status: SearchStatus, *, model_id: str | None) -> None:

@@ -6,11 +6,11 @@ references are committed; removing locks it before looking for references. So a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 
 import structlog
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from autoprog.errors import ArtifactError
@@ -84,10 +84,9 @@ def store_all(
     for file, content in stored.items():
         files.put(file.kind, content)
     for file, content in stored.items():
-        _lock(session, file)
+        _lock(session, file, n_bytes=len(content))
         if not files.has(file):
             files.put(file.kind, content)
-        session.execute(update(StoredFileRow).where(_is(file)).values(n_bytes=len(content)))
     return [file for file, _ in given]
 
 
@@ -143,8 +142,9 @@ def sweep(database: Database, files: Files) -> None:
             _log.exception("file_not_removed", kind=file.kind, sha256=file.sha256)
 
 
-def sign_files(database: Database, files: Files) -> tuple[int, list[str]]:
+def sign_files(database: Database, files: Files, note: Callable[[Session, StoredFile], None]) -> tuple[int, list[str]]:
     """Sign everything again that an accepted key has signed; return the number signed and what is wrong with others."""
+    # `note` records a signed file, in the transaction that keeps it.
     with database.session(read_only=True) as session:
         signed = and_(StoredFileRow.kind.in_(SIGNED), _is_referenced())
         found = [StoredFile(row.kind, row.sha256) for row in session.scalars(select(StoredFileRow).where(signed))]
@@ -154,15 +154,19 @@ def sign_files(database: Database, files: Files) -> tuple[int, list[str]]:
             _lock(session, file)
             if session.scalar(select(_is_referenced()).where(_is(file))):
                 try:
-                    n += files.sign_again(file)
+                    is_signed = files.sign_again(file)
                 except ArtifactError as error:
                     wrong.append(str(error))
+                    continue
+                if is_signed:
+                    note(session, file)
+                    n += 1
     return n, wrong
 
 
-def _lock(session: Session, file: StoredFile) -> None:
+def _lock(session: Session, file: StoredFile, **more: int) -> None:
     """Keep others from storing or removing a file until the transaction ends."""
-    insert_or_update(session, StoredFileRow, {**file._asdict(), "put_at": database_now(session)})
+    insert_or_update(session, StoredFileRow, {**file._asdict(), "put_at": database_now(session), **more})
 
 
 def _is(file: StoredFile) -> ColumnElement[bool]:

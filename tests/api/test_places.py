@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
 import pytest
 from fastapi import FastAPI
@@ -31,7 +32,7 @@ def test_places_are_taken_by_so_many_at_once_and_given_back() -> None:
 
     async def visit() -> None:
         nonlocal at_once, most
-        async with places.take():
+        async with places.take("ada"):
             at_once += 1
             most = max(most, at_once)
             await anyio.sleep(0.01)
@@ -52,13 +53,31 @@ def test_who_waits_too_long_is_told_so_and_takes_no_place() -> None:
     places = Places(1, 0.05)
 
     async def wait() -> None:
-        async with places.take():
+        async with places.take("ada"):
             with pytest.raises(StoreUnavailableError, match="too many requests wait for the database"):
-                await places.take().__aenter__()
-        async with places.take():
+                await places.take("bob").__aenter__()
+        async with places.take("ada"):
             pass
 
     anyio.run(wait)
+
+
+def test_places_go_to_owners_in_turn_however_many_requests_one_sends() -> None:
+    served: list[str] = []
+
+    async def visit(owner: str) -> None:
+        async with places.take(owner):
+            served.append(owner)
+            await anyio.lowlevel.checkpoint()
+
+    async def all_visit() -> None:
+        async with anyio.create_task_group() as group:
+            for owner in [*["ada"] * 20, "bob", "cy"]:
+                group.start_soon(visit, owner)
+
+    places = Places(1, 5.0)
+    anyio.run(all_visit)
+    assert served == ["ada", "bob", "cy", *["ada"] * 19]
 
 
 def test_more_requests_than_threads_and_connections_are_all_answered(database: Database, files: Files) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import update
 
 import api.cohorts.service
 import api.diagnosis.models.service
+import api.quota
 from api.app import create_app
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -20,7 +22,9 @@ from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.stored_files import count_bytes
 from autoprog.storage.tables import StoredFileRow
 from tests.api.diagnosing import toy
-from tests.api.searching import SPEC, multipart
+from tests.api.searching import SPEC, Driver, make_search, multipart
+from tests.api.selecting import PROBLEMS, make_problem
+from tests.api.test_test_selection_replays import BODY as REPLAY
 
 NOISE_SPEC = {**SPEC, "features": {}, "outcome": {"column": "outcome", "positive": 1}}
 
@@ -81,6 +85,26 @@ def test_nothing_of_a_refused_upload_is_stored(database: Database, files: Files,
     assert ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(0))).status_code == 201, "stored already"
 
 
+def test_replays_and_updated_models_count_before_they_are_stored(
+    database: Database, files: Files, driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.test_selection.replays.service.MAX_SECONDS_AT_ONCE", 0.0)
+    ada = client_of(database, files, "ada")
+    search = make_search(ada)
+    driver.run()
+    model_id = ada.get(f"/v1/searches/{search['id']}").json()["model_id"]
+    problem = make_problem(ada)
+    sent = {
+        f"{PROBLEMS}/{problem['id']}/replays": REPLAY,
+        f"/v1/models/{model_id}/recalibrations": {"cohort_id": search["cohort_id"], "method": "intercept"},
+    }
+    with database.session() as session:
+        session.execute(update(StoredFileRow).values(n_bytes=1_000_000))
+    before = stored(tmp_path / "files")
+    assert {url: ada.post(url, json=body).status_code for url, body in sent.items()} == dict.fromkeys(sent, 429)
+    assert stored(tmp_path / "files") == before
+
+
 @pytest.mark.parametrize("service", [api.cohorts.service, api.diagnosis.models.service])
 def test_an_upload_that_others_overtook_is_counted_with_them(
     database: Database, files: Files, monkeypatch: pytest.MonkeyPatch, service: Any
@@ -102,3 +126,28 @@ def test_an_upload_that_others_overtook_is_counted_with_them(
     assert answer.status_code == 429, answer.text
     assert len(ada.get("/v1/cohorts").json()["items"]) == 1
     assert ada.get("/v1/diagnosis/models").json()["items"] == []
+
+
+def test_uploads_at_the_same_time_do_not_exceed_the_quota_together(
+    database: Database, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second is sent when the first has been counted and is not yet committed."""
+    ada = client_of(database, files, "ada")
+    check_stored = api.cohorts.service.check_stored
+    second: list[Future[int]] = []
+
+    def upload(seed: int) -> int:
+        return ada.post("/v1/cohorts", files=multipart(NOISE_SPEC, noise(seed))).status_code
+
+    def counted(*given: Any) -> None:
+        check_stored(*given)
+        if not second:
+            second.append(pool.submit(upload, 1))
+            wait(second, timeout=2.0)
+
+    monkeypatch.setattr(api.cohorts.service, "check_stored", counted)
+    monkeypatch.setattr(api.quota, "_MEGABYTE", 600_000)  # one fits
+    with ThreadPoolExecutor(1) as pool:
+        first = upload(0)
+        assert (first, second[0].result(30)) == (201, 429)
+    assert len(ada.get("/v1/cohorts").json()["items"]) == 1

@@ -135,6 +135,9 @@ def test_organisations_are_owners_and_do_not_see_each_other(
         assert (several.status_code, "'org' is not one name" in several.json()["detail"]) == (403, True), claim
 
 
+DEEP = base64.urlsafe_b64encode(b"[" * 4_998).decode()
+
+
 def _by_secret(body: str, secret: bytes) -> str:
     """A token signed by a shared secret, under the name of the provider's key."""
     head = base64.urlsafe_b64encode(b'{"alg": "HS256", "kid": "k1"}').decode().rstrip("=")
@@ -160,6 +163,7 @@ def _refusals(provider: FakeProvider) -> dict[str, str]:
         "unsigned": "eyJhbGciOiJub25lIn0." + body + ".",
         "no token": "something",
         "three dots": "a.b.c",
+        "nested thousands deep": DEEP + ".e30.e30",
     }
 
 
@@ -417,7 +421,7 @@ def test_a_person_who_changes_roles_or_name_stays_the_same(
 def test_a_cookie_that_was_made_up_is_no_log_in() -> None:
     begun = SignOn.begin("/cohorts")
     assert SignOn.from_cookie(begun.to_cookie()) == begun
-    for value in ("", "x", "W10=", "eyJhIjogMX0=", "WzEsMiwzLDRd", "\u00e4"):
+    for value in ("", "x", "W10=", "eyJhIjogMX0=", "WzEsMiwzLDRd", "\u00e4", DEEP):
         assert SignOn.from_cookie(value) is None
 
 

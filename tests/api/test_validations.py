@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from autoprog.storage.repositories import ModelRepository, ValidationRepository
 from tests.api.searching import FILE, SPEC, Driver, make_search, multipart, patient, pointers, simple_result
 
 
@@ -57,6 +60,27 @@ def test_a_validation_is_measured_kept_listed_and_deleted(client: TestClient, mo
     assert client.delete(response.headers["Location"]).status_code == 204
     assert client.get(response.headers["Location"]).status_code == 404
     assert client.get(url).json()["items"] == []
+
+
+@pytest.mark.parametrize(("of", "table"), [("validations", ValidationRepository), ("recalibrations", ModelRepository)])
+def test_a_model_is_not_deleted_while_what_refers_to_it_is_stored(
+    client: TestClient, model_id: str, monkeypatch: pytest.MonkeyPatch, of: str, table: Any
+) -> None:
+    """The deletion is sent when the model has been found, and what refers to it is not yet stored."""
+    name = "add" if table is ValidationRepository else "add_version"
+    add, deletion = getattr(table, name), list[Future[int]]()
+
+    def add_late(*given: Any, **more: Any) -> Any:
+        deletion.append(pool.submit(lambda: client.delete(f"/v1/models/{model_id}").status_code))
+        wait(deletion, timeout=1.0)
+        return add(*given, **more)
+
+    monkeypatch.setattr(table, name, add_late)
+    cohort_id = cohort_of(client)
+    with ThreadPoolExecutor(1) as pool:
+        asked = {"cohort_id": cohort_id} | ({"method": "intercept"} if of == "recalibrations" else {})
+        answer = client.post(f"/v1/models/{model_id}/{of}", json=asked)
+        assert (answer.status_code, deletion[0].result(30)) == (201, 204), answer.text
 
 
 def test_a_recalibrated_model_is_a_version_that_predicts(client: TestClient, model_id: str) -> None:

@@ -20,12 +20,13 @@ from sqlalchemy import make_url
 
 from api.space.service import space_document
 from autoprog.cli.serving import _served
+from autoprog.errors import StorageFullError
 from autoprog.settings import read_settings
 from autoprog.space import Space, calibration
 from autoprog.space.prediction import BEYOND_TABLE_1
 from autoprog.storage.database import Database, database_now, new_id
-from autoprog.storage.files import Files
-from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.files import Files, StoredFile
+from autoprog.storage.repositories import AuditRepository, KeyRepository
 from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import ApiKeyRow, ModelRow
 from tests.cli.answer import Answer, CommandLine
@@ -265,6 +266,35 @@ def test_the_key_of_models_is_changed_by_a_command(
     assert (refused.code, refused.out) == (2, "signed 0 files\n")
     assert f"{sha256} of models was made with another key" in refused.err
     assert Files(folder, b"new").get("models", sha256) == b"a model"
+
+
+def test_the_audit_trail_lists_signed_models_of_a_command_that_ended_early(
+    autoprog: CommandLine, database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    where = ["--database", database.url, "--data-dir", tmp_path]
+    monkeypatch.setenv("AUTOPROG_ACCEPTED_MODEL_KEYS", '["old"]')
+    monkeypatch.setenv("AUTOPROG_MODEL_KEY", "new")
+    with database.session() as session:
+        known = AuditRepository(session).end().sequence
+    for content in (b"a model", b"another model"):
+        with database.session() as session:
+            sha256 = store_file(database, Files(str(tmp_path / "files"), b"old"), session, "models", content)
+            owner, now = KeyRepository(session).ensure_owner("Ward 7"), database_now(session)
+            session.add(ModelRow(id=new_id(), owner_id=owner.id, version=1, sha256=sha256, document={}, created_at=now))
+    signed: list[str] = []
+    sign_again = Files.sign_again
+
+    def sign_one(files: Files, file: StoredFile) -> bool:
+        if signed:
+            raise StorageFullError("no room is left")
+        signed.append(file.sha256)
+        return sign_again(files, file)
+
+    monkeypatch.setattr(Files, "sign_again", sign_one)
+    assert "no room is left" in autoprog("models", "sign", *where).err
+    exported = autoprog("audit", "export", "--after", known, *where).out
+    events = [json.loads(line) for line in exported.splitlines()]
+    assert [(event["action"], event["resource"]) for event in events] == [("models sign", f"models/{signed[0]}")]
 
 
 def test_a_key_is_listed_without_its_secret_and_can_be_revoked(autoprog: CommandLine, database: Database) -> None:

@@ -2,11 +2,11 @@
 
     python -m tests.drills.leases [--schedules 10000] [--first 0] [--processes N] [--minutes N] [--faults]
 
-The runner's loop, the heartbeat, the leases and the repositories are the product's, on SQLite; processes, time and
-faults are simulated. In each schedule one to six searches of two owners are worked on by two or three runners, which
-are killed, suspended and ended, while transactions fail before or after they are committed, the clock jumps by an hour
-and clients cancel. A book beside the database says what must be true of each transaction. `--faults` plants one fault
-after another in the product, and shows which schedule finds it.
+The runner's loop, the heartbeat, the leases and the repositories are the product's, on SQLite in memory; processes,
+time and faults are simulated. In each schedule one to six searches of two owners are worked on by two or three runners,
+which are killed, suspended and ended, while transactions fail before or after they are committed, the clock jumps by an
+hour and clients cancel. A book beside the database says what must be true of each transaction. `--faults` plants one
+fault after another in the product, and shows which schedule finds it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import json
 import logging
 import math
 import os
+import resource
 import sqlite3
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import islice
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
@@ -36,7 +36,7 @@ import structlog
 from autoprog.errors import ConflictError, LeaseLostError, StoreUnavailableError
 from autoprog.evaluation import Evaluation, Status
 from autoprog.search.ports import Claim, SearchResult
-from autoprog.search.settings import SearchSettings
+from autoprog.storage.database import new_id
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import SearchRepository
 from autoprog.storage.store import DatabaseStore
@@ -44,7 +44,7 @@ from autoprog.work import LeasedRunner, Signals
 from autoprog.work.leases import MAX_LOST_LEASES
 from tests.drills.planted import FAULTS, planted
 from tests.drills.simulation import Process, SimulatedDatabase, World
-from tests.storage.support import add_cohort, add_owner, make_configuration, make_result
+from tests.storage.support import add_cohort, add_owner, add_search, make_configuration, make_result
 
 LEASE_S = 10.0
 PUT_BACK_S = 60.0
@@ -53,8 +53,12 @@ _PART = 100  # schedules that a process plays at a time
 _KINDS = (None, "heartbeat", "release", "evaluation", "end", "failure", "claim")
 # Within this time a heartbeat has come, also if the one before failed: two thirds of a lease, and what the world adds.
 _BEAT_S = 2 / 3 * LEASE_S + 1.0
+_ROW = (
+    "SELECT token, status, runner_id, lease_until, losses, spent_s, finished_at, cancel_requested_at "
+    "FROM search WHERE id = ?"
+)
 _QUIET_FAILURES = {"heartbeat": 0.2, "evaluation": 0.15}
-_SETTINGS = SearchSettings().model_dump(mode="json")
+_CONFIGURATIONS = [make_configuration(number + 1) for number in range(EVALUATIONS)]
 T = TypeVar("T")
 
 
@@ -80,21 +84,18 @@ class Entry:
 class Book:
     """What must be true of all searches, compared with the database after each transaction."""
 
-    def __init__(self, world: World, path: Path, most_running: int | None) -> None:
-        self._world, self._most_running = world, most_running
+    def __init__(self, world: World, rows: sqlite3.Connection, most_running: int | None) -> None:
+        self._world, self._rows, self._most_running = world, rows, most_running
         self.done: set[tuple[str, int]] = set()
-        self._rows = sqlite3.connect(path)
-        self._rows.row_factory = sqlite3.Row
         self.searches: dict[str, Entry] = {}
         self.served: dict[str, datetime] = {}
         self.quiet_since: float | None = None
         self.failed_before: set[tuple[str, str]] = set()  # of which process the last transaction of a kind failed
 
-    def close(self) -> None:
-        self._rows.close()
-
     def row(self, search_id: str) -> sqlite3.Row:
-        found: sqlite3.Row = self._rows.execute("SELECT * FROM search WHERE id = ?", [search_id]).fetchone()
+        cursor = self._rows.cursor()
+        cursor.row_factory = sqlite3.Row  # type: ignore[assignment]
+        found: sqlite3.Row = cursor.execute(_ROW, [search_id]).fetchone()
         return found
 
     def check(self, is_right: bool, what: str) -> None:
@@ -393,7 +394,7 @@ class SimulatedRunner(LeasedRunner[Claim]):
             if signals.cancel.is_set():
                 break
             reason = f"{self._process.name} {claim.token}"
-            evaluation = Evaluation(number, 0, make_configuration(number + 1), Status.CRASHED, reason=reason)
+            evaluation = Evaluation(number, 0, _CONFIGURATIONS[number], Status.CRASHED, reason=reason)
             self._record(claim, evaluation)
         self._wait()
         self._store.finish(claim, make_result(), cancelled=signals.cancel.is_set())
@@ -409,14 +410,12 @@ class SimulatedRunner(LeasedRunner[Claim]):
 
     def _wait(self) -> None:
         most = 1.5 * LEASE_S if self._world.random.random() < 0.4 else 2.0
-        until = self._world.now + self._world.random.uniform(0.1, most)
-        self._world.wait(lambda: self._world.now >= until)
+        self._world.wait(self._world.now + self._world.random.uniform(0.1, most))
 
     def _compute(self) -> None:
         self._wait()
         if self._held is not None and self._book.searches[self._held.search_id].is_poison:
             self._world.kill(self._process)
-            self._world.wait(lambda: False)
             self._world.main.switch()
 
 
@@ -427,7 +426,7 @@ class Schedule:
         self._world = world = World(seed)
         most = world.random.choice([None, 1, 2])
         self._place, self._database = place, place.database
-        self._book = Book(world, place.path, most)
+        self._book = Book(world, place.database.connection, most)
         world.fails_once = self._book.fails_once
         self._store = WatchedStore(place.database, place.files, self._book, world, most)
         self._processes: list[Process] = []
@@ -448,22 +447,18 @@ class Schedule:
             finally:
                 world.close()
                 self._database.world = None
-                self._book.close()
         return world.wrong, hashlib.sha256("\n".join(world.trace).encode()).hexdigest()
 
     def _queue(self) -> None:
         world = self._world
-        with self._database.session() as session:
-            session.connection().exec_driver_sql("DELETE FROM search")
-            session.connection().exec_driver_sql("UPDATE owner SET served_at = NULL")
-            for order in range(world.random.randrange(1, 7)):
-                world.now += 0.001
-                owner, cohort = world.random.choice(self._place.cohorts)
-                losses = world.random.choice([0, 0, 0, MAX_LOST_LEASES - 2, MAX_LOST_LEASES - 1])
-                row = SearchRepository(session).add(owner, cohort, settings=_SETTINGS)
-                row.losses = losses  # as if runners had died over it before
-                is_poison = world.random.random() < 0.15
-                self._book.searches[row.id] = Entry(owner, order, is_poison=is_poison, losses=losses)
+        self._place.clear()
+        for order in range(world.random.randrange(1, 7)):
+            world.now += 0.001
+            owner = world.random.choice(self._place.owners)
+            losses = world.random.choice([0, 0, 0, MAX_LOST_LEASES - 2, MAX_LOST_LEASES - 1])
+            search = self._place.queue(owner, world.time, losses)  # as if runners had died over it before
+            is_poison = world.random.random() < 0.15
+            self._book.searches[search] = Entry(owner, order, is_poison=is_poison, losses=losses)
 
     def _start(self) -> None:
         self._n_started += 1
@@ -542,22 +537,43 @@ class Schedule:
                 world.now += 0.25
                 if not any(entry.status in {"queued", "running"} for entry in self._book.searches.values()):
                     break
-        for _ in range(60):  # whatever still goes on would now be seen
+                wake = world.next_wake()
+                while world.now < wake:
+                    world.now += 0.25
+        end = world.now + _BEAT_S
+        while world.now < end:  # a heart that still beats would now be seen
             if not world.step():
                 world.now += 0.5
 
 
 class Place:
-    """A folder with a database that all schedules use, one after another."""
+    """A database that all schedules use, one after another."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "autoprog.db"
-        self.database = SimulatedDatabase(f"sqlite:///{self.path}")
-        self.database.migrate()
-        self.files = Files(str(folder / "files"))
+    def __init__(self) -> None:
+        self.database = SimulatedDatabase()
+        self.files = Files("memory://leases")
         with self.database.session() as session:
             owners = [add_owner(session, name) for name in ("ward-3", "ward-7")]
-            self.cohorts = [(owner, add_cohort(session, owner).id) for owner in owners]
+            for owner in owners:
+                add_search(session, owner, add_cohort(session, owner).id)
+        self.owners = tuple(owners)
+        # What the product writes when somebody queues a search, a row of each owner.
+        self.database.connection.execute("CREATE TEMPORARY TABLE queued AS SELECT * FROM search")
+
+    def clear(self) -> None:
+        """Remove what the schedule before has left."""
+        with self.database.connection as connection:
+            for statement in ("DELETE FROM search", "DELETE FROM model", "UPDATE owner SET served_at = NULL"):
+                connection.execute(statement)
+
+    def queue(self, owner: str, time: datetime, losses: int) -> str:
+        """Queue a search, which has lost leases before; its identifier."""
+        search, created_at = new_id(), time.replace(tzinfo=None).isoformat(" ", "microseconds")
+        changed = "UPDATE search SET id = ?, created_at = ?, losses = ? WHERE id IN (SELECT id FROM queued)"
+        with self.database.connection as connection:
+            connection.execute("INSERT INTO search SELECT * FROM queued WHERE owner_id = ?", [owner])
+            connection.execute(changed, [search, created_at, losses])
+        return search
 
     def play(self, seed: int) -> tuple[list[str], str]:
         """Play the schedule of a seed."""
@@ -566,17 +582,15 @@ class Place:
 
 @contextmanager
 def place() -> Iterator[Place]:
-    """A place for schedules, in memory where there is room."""
-    memory = Path("/dev/shm")
+    """A place for schedules."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
-        made = Place(Path(folder))
-        try:
-            yield made
-        finally:
-            made.database.close()
-            structlog.configure(**before)
+    made = Place()
+    try:
+        yield made
+    finally:
+        made.database.close()
+        structlog.configure(**before)
 
 
 def find(made: Place, fault: str, seeds: range) -> tuple[int, str] | None:
@@ -594,9 +608,17 @@ def find(made: Place, fault: str, seeds: range) -> tuple[int, str] | None:
 
 def play_all(seeds: range) -> list[tuple[int, list[str]]]:
     """Play many schedules; the seeds at which something was wrong."""
-    with place() as made:
-        played = [(seed, made.play(seed)[0]) for seed in seeds]
+    played = [(seed, _place_of_process().play(seed)[0]) for seed in seeds]
     return [(seed, wrong) for seed, wrong in played if wrong]
+
+
+_until_its_end = ExitStack()
+
+
+@cache
+def _place_of_process() -> Place:
+    """The place of a process that does nothing else; its statements are compiled once."""
+    return _until_its_end.enter_context(place())
 
 
 def main() -> None:
@@ -638,7 +660,9 @@ def _play_side_by_side(seeds: range, processes: int, seconds: float) -> bool:
                     print(json.dumps({"seed": seed, "wrong": wrong}), flush=True)
                 if time.monotonic() - began < seconds and (part := next(parts, None)) is not None:
                     running[pool.submit(play_all, part)] = part
-    print(json.dumps({"schedules": n, "seconds": round(time.monotonic() - began, 1)}), flush=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = {"seconds": time.monotonic() - began, "processor_seconds": used.ru_utime + used.ru_stime}
+    print(json.dumps({"schedules": n} | {name: round(value, 1) for name, value in took.items()}), flush=True)
     return failed
 
 

@@ -20,14 +20,14 @@ class Fault(NamedTuple):
 
 _LEASES, _STORE = "autoprog.storage.leases", "autoprog.storage.store"
 _SIGNALS, _WORK, _RUNNER = "autoprog.work.signals", "autoprog.work.leases", "autoprog.work.runner"
-_HELD = "and_(table.id == row_id, table.token == token, table.status == _RUNNING)"
+_HELD = "and_(table.id == held_id, table.token == held_token, table.status == _RUNNING)"
 _EXPIRED = "and_(table.status == _RUNNING, or_(table.lease_until <= now, table.lease_until > ahead))"
 _ROW = "session.get_one(SearchRow, claim.search_id)"
 
 FAULTS: dict[str, Fault] = {
     "a lease without a new token": Fault(_LEASES, "token=table.token + 1,", "token=table.token,"),
-    "old tokens hold": Fault(_LEASES, _HELD, "and_(table.id == row_id, table.status == _RUNNING)"),
-    "ended searches are held": Fault(_LEASES, _HELD, "and_(table.id == row_id, table.token == token)"),
+    "old tokens hold": Fault(_LEASES, _HELD, "and_(table.id == held_id, table.status == _RUNNING)"),
+    "ended searches are held": Fault(_LEASES, _HELD, "and_(table.id == held_id, table.token == held_token)"),
     "leases never run out": Fault(_LEASES, _EXPIRED, "and_(table.status == _RUNNING, table.lease_until > ahead)"),
     "running searches are free": Fault(_LEASES, _EXPIRED, "table.status == _RUNNING"),
     "a clock set back is not noticed": Fault(
@@ -55,7 +55,7 @@ FAULTS: dict[str, Fault] = {
     "who was served last comes first": Fault(
         _LEASES, "served_at.asc().nulls_first()", "served_at.desc().nulls_first()"
     ),
-    "nobody notes who was served": Fault(_LEASES, ".values(served_at=now)", ".values(served_at=None)"),
+    "nobody notes who was served": Fault(_LEASES, '.values(served_at=bindparam("at_now"))', ".values(served_at=None)"),
     "no limit of running searches": Fault(_LEASES, "true() if most_running is None", "true() if True"),
     "one more than the limit": Fault(_LEASES, "running < most_running", "running <= most_running"),
     "new searches come before lost ones": Fault(

@@ -7,19 +7,24 @@ and the same seed brings about the same order.
 
 from __future__ import annotations
 
+import math
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
+from sqlalchemy import StaticPool, create_engine
 from sqlalchemy.orm import Session
 
 from autoprog.errors import StoreUnavailableError
 from autoprog.storage import database as database_module
 from autoprog.storage.database import Database
+from autoprog.storage.tables import Base
 from autoprog.work import runner as runner_module
 from autoprog.work import signals as signals_module
 
@@ -45,7 +50,9 @@ class Thread:
     """A thread of a process; `threading.Thread` for the code in the world."""
 
     def __init__(self, world: World, process: Process, run: Callable[[], None]) -> None:
-        self.process, self.ready = process, lambda: True
+        self.process = process
+        self.wakes = 0.0  # when it goes on at the latest
+        self.ready: Callable[[], bool] = lambda: False  # whether it goes on before
         self.does = ""  # the kind of its transaction
         self._world = world
         self.greenlet = greenlet(run, parent=world.main)
@@ -54,12 +61,7 @@ class Thread:
         self._world.threads.append(self)
 
     def join(self) -> None:
-        self._world.wait(lambda: self.greenlet.dead)
-
-    @property
-    def may_run(self) -> bool:
-        is_held_up = self._world.now < self.process.frozen_until
-        return self.process.is_alive and not is_held_up and not self.greenlet.dead and self.ready()
+        self._world.wait(math.inf, lambda: self.greenlet.dead)
 
 
 class Event:
@@ -75,8 +77,7 @@ class Event:
         return self._is_set
 
     def wait(self, timeout: float) -> bool:
-        until = self._world.now + timeout
-        self._world.wait(lambda: self._is_set or self._world.now >= until)
+        self._world.wait(self._world.now + timeout, self.is_set)
         return self._is_set
 
 
@@ -89,6 +90,7 @@ class World:
         self.clock_s = 0.0  # how far the database's clock is ahead
         self.main = getcurrent()
         self.threads: list[Thread] = []
+        self.running: Thread | None = None
         self.failing = 0.0  # share of transactions that fail
         self.failing_kind: str | None = None  # the only kind of transaction that fails; None for any
         self.fails_once: Callable[[str], bool] = lambda _: False  # whether this transaction fails besides
@@ -102,27 +104,44 @@ class World:
 
     def thread(self) -> Thread:
         """The thread that runs."""
-        return next(thread for thread in self.threads if thread.greenlet is getcurrent())
+        assert self.running is not None
+        return self.running
 
-    def wait(self, ready: Callable[[], bool] = lambda: True) -> None:
-        """Let others go on until the world comes back to this thread, which is not before `ready`."""
-        if getcurrent() is self.main:
-            return
-        thread = self.thread()
-        if thread.process.is_alive:  # what a dying process's blocks still wait for is there
-            thread.ready = ready
+    def wait(self, until: float = 0.0, ready: Callable[[], bool] = lambda: False) -> None:
+        """Let others go on until the world comes back to this thread: at a time, or before that when it is `ready`."""
+        thread = self.running
+        if thread is not None and thread.process.is_alive:  # what a dying process's blocks still wait for is there
+            thread.wakes, thread.ready = until, ready
             self.main.switch()
 
     def step(self) -> bool:
         """Let one thread go on to where it waits next; false if none can."""
-        able = [thread for thread in self.threads if thread.may_run]
+        now = self.now
+        able = [
+            each
+            for each in self.threads
+            if each.process.is_alive and now >= each.process.frozen_until and (now >= each.wakes or each.ready())
+        ]
         if not able:
             return False
         chosen = self.random.choice(able)
-        self.trace.append(f"{self.now:.3f} {chosen.process.name}")
-        chosen.greenlet.switch()
-        self.threads = [thread for thread in self.threads if not thread.greenlet.dead]
+        self.trace.append(f"{now:.3f} {chosen.process.name}")
+        self._switch(chosen, chosen.greenlet.switch)
         return True
+
+    def next_wake(self) -> float:
+        """When a thread can go on, if none can now."""
+        living = [each for each in self.threads if each.process.is_alive]
+        return min((max(each.wakes, each.process.frozen_until) for each in living), default=math.inf)
+
+    def _switch(self, thread: Thread, switch: Callable[[], object]) -> None:
+        self.running = thread
+        try:
+            switch()
+        finally:
+            self.running = None
+        if thread.greenlet.dead:
+            self.threads.remove(thread)
 
     def spawn(self, process: Process, run: Callable[[], None]) -> None:
         """Start the first thread of a process."""
@@ -137,8 +156,8 @@ class World:
         for thread in self.threads:
             thread.process.is_alive = False
         for thread in list(self.threads):
-            if not thread.greenlet.dead and thread.greenlet:
-                thread.greenlet.throw(GreenletExit)
+            if thread.greenlet:
+                self._switch(thread, partial(thread.greenlet.throw, GreenletExit))
         self.threads = []
 
     @contextmanager
@@ -166,20 +185,34 @@ class World:
 
 
 class SimulatedDatabase(Database):
-    """A database whose transactions fail where the world says so: before they begin, or after they are committed."""
+    """A database in memory whose transactions fail where the world says so: before they begin, or once committed.
 
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
+    Only one transaction is open at a time, so that all share a connection; whoever looks beside them may use it, too.
+    """
+
+    def __init__(self) -> None:
+        self.url = "sqlite://"
+        self.connection = sqlite3.connect(":memory:")
+        self.connection.execute("PRAGMA foreign_keys = 1")
+        engine = create_engine(
+            self.url, creator=lambda: self.connection, poolclass=StaticPool, pool_reset_on_return=None
+        )
+        self._reader = self._writer = engine
+        Base.metadata.create_all(engine)
         self.world: World | None = None
         self.begun: Callable[[], None] = lambda: None
         self.committed: Callable[[], None] = lambda: None
         self._is_open = False
 
+    def has_room(self) -> bool:
+        """There is always room."""
+        return True
+
     @contextmanager
     def session(self, *, read_only: bool = False) -> Iterator[Session]:
         """Open a transaction that is one step of the world."""
         world = self.world
-        if world is None or self._is_open or getcurrent() is world.main:
+        if world is None or self._is_open or world.running is None:
             with super().session(read_only=read_only) as session:
                 yield session
             return

@@ -13,6 +13,7 @@ from api.dependencies import Context
 from api.jobs.service import read_error
 from api.numbers import MAX_SEED, is_integer
 from api.queue_room import require_room
+from api.quota import check_quota, check_stored
 from api.test_selection.replays.schemas import (
     MAX_ROUNDS,
     MAX_STEPS,
@@ -150,10 +151,12 @@ def queue_replay(context: Context, session: Session, checked: CheckedReplay) -> 
     with context.database.session(read_only=True) as reading:
         require_room(context, reading, checked.problem.owner_id)
     table = checked.table.to_bytes()
+    check_quota(context, checked.problem.owner_id, {"test_selection_tables": table})
     sha256 = store_file(context.database, context.files, session, "test_selection_tables", table)
     problem = SelectionProblemRepository(session).lock(checked.problem.owner_id, checked.problem.id)
     replays = SelectionReplayRepository(session)
     row = replays.add(problem, document=checked.document(), table_sha256=sha256)
+    check_stored(context, session, problem.owner_id)
     return replay_document(row, replays.load_job(row))
 
 

@@ -49,6 +49,10 @@ class KeyRepository:
         """Read an owner who exists."""
         return self._session.get_one(OwnerRow, owner_id)
 
+    def lock_owner(self, owner_id: str) -> None:
+        """Keep others from locking an owner until the transaction ends; they can still add what refers to her."""
+        self._session.execute(select(OwnerRow.id).where(OwnerRow.id == owner_id).with_for_update(key_share=True))
+
     def create(
         self, owner_name: str, scopes: Iterable[str], *, life: timedelta | None = None, made_by: str | None = None
     ) -> tuple[ApiKeyRow, str]:

@@ -32,7 +32,8 @@ class Derived:
         ]  # fmt: skip
         for row in rows:
             if row.id in kept:
-                row.patients_erased += 1
+                # Added up by the database: another cohort's patient may be erased from the same model meanwhile.
+                row.patients_erased = type(row).patients_erased + 1
 
 
 class PatientErasureRepository(OwnedRepository[PatientErasureRow]):

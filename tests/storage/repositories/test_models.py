@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from sqlalchemy import select
 
 from autoprog.errors import NotFoundError
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
-from autoprog.storage.repositories import ModelRepository, SearchRepository
+from autoprog.storage.repositories import ModelRepository, PatientErasureRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import remove_unreferenced
 from autoprog.storage.tables import ModelRow
@@ -73,3 +76,25 @@ def test_a_search_does_not_take_a_later_version_for_its_model(database: Database
         ModelRepository(session).delete(model.owner_id, model.id)
     with database.session(read_only=True) as session:
         assert SearchRepository(session).get(model.owner_id, model.search_id).model_id is None
+
+
+def test_patients_that_are_erased_at_the_same_time_are_all_counted(database: Database, files: Files) -> None:
+    (model,) = deliver(database, files, b"a")
+    assert model.cohort_id is not None
+    has_found = threading.Event()
+
+    def erase() -> None:
+        with database.session() as session:
+            derived = PatientErasureRepository(session).find_derived(model.owner_id, [model.cohort_id])
+            has_found.set()
+            derived.mark([model.id])
+
+    with ThreadPoolExecutor(1) as pool:
+        with database.session() as session:
+            derived = PatientErasureRepository(session).find_derived(model.owner_id, [model.cohort_id])
+            other = pool.submit(erase)
+            has_found.wait(1.0)  # on SQLite the other waits before it looks
+            derived.mark([model.id])
+        other.result(30)
+    with database.session(read_only=True) as session:
+        assert ModelRepository(session).get(model.owner_id, model.id).patients_erased == 2
