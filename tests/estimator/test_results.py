@@ -24,7 +24,7 @@ from autoprog import AutoPrognosis
 from autoprog.cohort import Binary
 from autoprog.cohort.canonical import canonical_text
 from autoprog.errors import ArtifactError
-from tests.estimator.support import followed, patients
+from tests.estimator.support import QUICK, followed, patients
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
