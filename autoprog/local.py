@@ -163,7 +163,8 @@ class _Asked:
 
 
 def _print_cohort(context: Context, search: SearchDocument, console: Console) -> None:
-    from autoprog.report.kinds import read_words  # noqa: PLC0415  while the search begins
+    from autoprog.cohort.messages import count_text  # noqa: PLC0415  while the search begins
+    from autoprog.report.kinds import read_words  # noqa: PLC0415
 
     with context.database.session(read_only=True) as session:
         cohort = cohort_document(CohortRepository(session).get(context.local_owner_id, search.cohort_id))
@@ -174,7 +175,8 @@ def _print_cohort(context: Context, search: SearchDocument, console: Console) ->
     with_outcome = f"{round(cohort.event_rate * n_rows):,} with the outcome ({cohort.event_rate:.1%})"
     console.print(f"{text}, {with_outcome}", highlight=False, markup=False)
     if cohort.n_dropped:
-        console.print(f"{cohort.n_dropped:,} rows without an outcome were left out", highlight=False)
+        left_out = count_text(cohort.n_dropped, "row")
+        console.print(f"Left out: {left_out} without an outcome", highlight=False)
     for warning in cohort.warnings:
         console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
 

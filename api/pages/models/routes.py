@@ -318,8 +318,8 @@ _WORDS_AND_TIMES = {"label", "time_unit", "horizons"}
 def _may_be_compared(model: ModelDocument, other: ModelDocument) -> bool:
     """Check whether models predict the same outcome, whatever it is called, until some time that both have."""
     first, second = (each.outcome.model_dump(exclude=_WORDS_AND_TIMES) for each in (model, other))
-    share_times = not model.horizons or not set(model.horizons).isdisjoint(other.horizons)
-    return first == second and share_times and _have_like_times(model.outcome, other.outcome)
+    until, others = (set[float | None](each.horizons) or {None} for each in (model, other))
+    return first == second and not until.isdisjoint(others) and _have_like_times(model.outcome, other.outcome)
 
 
 def _have_like_times(outcome: OutcomeDocument, other: OutcomeDocument) -> bool:
