@@ -133,7 +133,7 @@ class CohortBody(BaseModel):
     name: str
     mode: Mode
     n_patients: int = Field(
-        description="Number of patients with a known outcome, with weights of those they stand for."
+        description="Number of patients with a known outcome; with `weights`, the sum of their weights."
     )
     n_sampled: int | None = Field(
         None, description="With `weights`, the number of patients with a known outcome, each counted once; else null."

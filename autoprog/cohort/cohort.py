@@ -88,7 +88,7 @@ class Cohort:
 
     @property
     def n_patients(self) -> int:
-        """Number of patients with a known outcome, with weights of those whom they stand for."""
+        """Number of patients with a known outcome; with weights, the sum of their weights."""
         return self.n_rows if self.visits is None else self.visits.n_patients
 
     @cached_property
@@ -102,14 +102,6 @@ class Cohort:
         if self.visits is not None:
             return self.visits.patient
         return np.arange(self.n_rows) if self.sampled is None else self.sampled
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """How many rows of `X` are copies of each sampled patient, shape = (n_sampled,); without weights all 1."""
-        if self.sampled is None:
-            return np.ones(self.n_patients, dtype=np.int64)
-        counts: NDArray[np.int64] = np.unique(self.sampled, return_counts=True)[1]
-        return counts
 
     @property
     def unweighted(self) -> Cohort:

@@ -204,7 +204,7 @@ def _cut(x: _Floats, group_of: _Ints) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """Whether a column is above, at least or equal to a value; no answer to that is yes where the cell is missing."""
+    """A question: is a column above, at least or equal to a value? A missing cell has no answer."""
 
     name: str
     column: int

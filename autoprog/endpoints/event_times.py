@@ -120,7 +120,7 @@ class EventEndpoint:
 
     def update_faults(self, horizons: Sequence[float], least: int) -> list[str]:
         had = (self.y["event"] == 1) & (self.y["time"] <= horizons[-1])
-        # Of patients who were lost before, nothing is known.
+        # The outcome of patients who were lost before is unknown.
         had_not = (self.y["time"] > horizons[-1]) | (self.y["event"] > 1)
         return [*self.validation_faults(horizons), *few_of_an_outcome(self.cohort, had, had_not, least, horizons[-1])]
 

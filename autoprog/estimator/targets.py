@@ -20,7 +20,7 @@ SURVIVAL_FORMS = (
 
 @dataclass(frozen=True, eq=False)
 class SamplingDesign:
-    """Which patients belong together, and how many each stands for; None where nothing is said."""
+    """Groups and weights of the patients, as `fit` takes them; None if not given."""
 
     groups: ArrayLike | None = None
     weights: ArrayLike | None = None

@@ -203,7 +203,7 @@ def _draw(tables: _Tables, completed: _Floats, drawn: NDArray[np.bool_]) -> _Tab
 
 
 def _by_draw(values: _Floats) -> _Floats:
-    """What was found of the tables of `_draw`, shape = (n_draws, n, ...)."""
+    """Split results for the stacked tables of `_draw` by draw, shape = (n_draws, n, ...)."""
     return values.reshape(N_DRAWS, -1, *values.shape[1:])
 
 

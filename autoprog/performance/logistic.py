@@ -26,7 +26,7 @@ _GRADIENT_TOLERANCE = 1e-9
 # Fall of the loss, per patient, below which one more step is the last.
 _CLOSE = 1e-11
 _STEPS, _HALVINGS = 100, 30
-# Where all means are 0 or 1 by a step too far, there is next to no curvature, and a step back must not be endless.
+# A step too far makes all means 0 or 1. The curvature is then almost 0, so the step back is bounded.
 _LEAST_CURVED, _FURTHEST = 1e-40, 1e4
 
 

@@ -267,7 +267,7 @@ class Labels:
         )
 
     def expected(self, run: ReportedRun, validation: Document) -> str:
-        """What the model expected in other patients, and what was observed."""
+        """Expected and observed events in other patients."""
         return (
             f"{significant(validation['expected_events'])} events were expected and {validation['n_events']:,} observed"
         )
@@ -329,7 +329,7 @@ class EventTimes:
         return f"{text}, and {listed(list(competing))} competing." if competing else f"{text}."
 
     def characteristics(self, run: ReportedRun) -> tuple[str, ...]:
-        """Who counts as with the outcome, and who as without."""
+        """Definition of patients with and without the outcome."""
         without = "censored, or with a competing event" if run.competing else "censored"
         return (f"With the outcome: during follow-up, however long. Without: {without}.",)
 

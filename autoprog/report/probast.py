@@ -270,7 +270,7 @@ def _uncorrected(run: ReportedRun) -> Verdict:
     if not rebalanced_learners(run):
         return Verdict(Answer.NOT_APPLICABLE, "No method for class imbalance was used.")
     return Verdict(
-        Answer.YES, "The patients of the evaluation kept their share of events: weights concern training alone."
+        Answer.YES, "The patients of the evaluation kept their share of events: class weights apply in training alone."
     )
 
 

@@ -139,17 +139,17 @@ class ReportedRun:
 
     @property
     def n_patients(self) -> int:
-        """Number of patients with a known outcome, with weights of those whom they stand for."""
+        """Number of patients with a known outcome; with weights, the sum of their weights."""
         return int(self.cohort["n_patients"])
 
     @property
     def n_sampled(self) -> int:
-        """Number of patients with a known outcome, whatever their weights."""
+        """Number of patients with a known outcome, each counted once."""
         return int(self.cohort.get("n_sampled") or self.n_patients)
 
     @property
     def is_weighted(self) -> bool:
-        """Whether patients stand for others."""
+        """True if the cohort has weights."""
         return bool(self.cohort.get("n_sampled"))
 
     @property
@@ -259,7 +259,7 @@ class ReportedRun:
 
     @property
     def has_choice(self) -> bool:
-        """Whether several pipelines were scored, so that one or some had to be chosen."""
+        """True if several pipelines were scored, so that the model was chosen among them."""
         return int(self.search["progress"]["evaluations"]["succeeded"]) > 1
 
     @property

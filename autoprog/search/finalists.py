@@ -76,12 +76,12 @@ class Finalists:
         return min(MAX_FINALISTS, self._settings.budget.evaluations // 2) if self._is_sampled else 0
 
     def are_due(self, explored: History) -> bool:
-        """Whether they need so much of the time left that no further batch may be proposed."""
+        """True if the finalists need so much of the time left that no further batch may be proposed."""
         share = _SHARE_OF_VERY_MANY if self._has_very_many else _EXPLORATION_SHARE
         return self._need_the_time(explored, share, _EXPLORATION_MARGIN)
 
     def are_overdue(self, explored: History) -> bool:
-        """Whether they need so much of it that exploration must end."""
+        """True if the finalists need so much of the time left that exploration must end."""
         share = _ENDS_OF_VERY_MANY if self._has_very_many else _EXPLORATION_ENDS
         return self._need_the_time(explored, share, _END_MARGIN)
 

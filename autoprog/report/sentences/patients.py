@@ -20,12 +20,13 @@ def cohort_size(run: ReportedRun) -> str:
 
 
 def sampling_weights(run: ReportedRun) -> str | None:
-    """How weights enter; None without them."""
+    """Use of weights; None if the cohort has none."""
     if not run.is_weighted:
         return None
     return (
-        "Weights say for how many patients each stands: counts, shares, models and measures are weighted, and all rows "
-        f"of a patient stayed together in folds, resamples and standard errors{cite('binder')}."
+        "A weight says how many patients each sampled patient stands for. Counts, shares, models and measures are "
+        "weighted. Those for whom a patient stands stayed together in folds, resamples and standard errors"
+        f"{cite('binder')}."
     )
 
 
