@@ -336,15 +336,15 @@ class Clients:
     """Clients that write and read while something goes wrong: what was acknowledged, and what they were told.
 
     Each writes catalogues of tests with an Idempotency-Key, repeated until it is acknowledged, as the client library
-    does.
+    does, and waits before the next one; others read half as often.
     """
 
-    def __init__(self, cluster: Cluster, search: str, n: int = 3) -> None:
+    def __init__(self, cluster: Cluster, search: str, n: int = 3, wait_s: float = 0.1) -> None:
         self.acknowledged: dict[str, str] = {}  # name -> identifier
         self.statuses: Counter[int] = Counter()
         self.wrong: list[str] = []
         self.lost = 0  # requests without a response
-        self._ended, self._cluster, self._search = threading.Event(), cluster, search
+        self._ended, self._cluster, self._search, self._wait_s = threading.Event(), cluster, search, wait_s
         self._threads = [threading.Thread(target=self._write) for _ in range(n)]
         self._threads += [threading.Thread(target=self._read) for _ in range(n)]
 
@@ -360,7 +360,7 @@ class Clients:
 
     def _write(self) -> None:
         with httpx2.Client(base_url=self._cluster.client.base_url, timeout=90) as client:
-            while not self._ended.wait(0.1):
+            while not self._ended.wait(self._wait_s):
                 name, key = uuid4().hex, {"Idempotency-Key": uuid4().hex}
                 asked = {"name": name, "tests": [{"name": "a", "cost": 1}]}
                 deadline = time.monotonic() + 300
@@ -375,7 +375,7 @@ class Clients:
 
     def _read(self) -> None:
         with httpx2.Client(base_url=self._cluster.client.base_url, timeout=90) as client:
-            while not self._ended.wait(0.2):
+            while not self._ended.wait(2 * self._wait_s):
                 self._ask(client, "GET", f"/v1/searches/{self._search}")
 
     def _ask(self, client: httpx2.Client, method: str, path: str, **more: Any) -> httpx2.Response | None:

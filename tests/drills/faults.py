@@ -229,14 +229,21 @@ def under_load(cluster: Cluster, fault: Fault, evaluations: int) -> dict[str, An
 
 
 def strike(
-    cluster: Cluster, fault: Fault, evaluations: int, *, after: int = 2, earlier: dict[str, str] | None = None
+    cluster: Cluster,
+    fault: Fault,
+    evaluations: int,
+    *,
+    after: int = 2,
+    earlier: dict[str, str] | None = None,
+    wait_s: float = 0.1,
 ) -> dict[str, Any]:
     """Have clients write and a search run; do something to the installation once there are so many evaluations.
 
-    What was acknowledged is added to `earlier`, if that is given, and all of it must be there.
+    What was acknowledged is added to `earlier`, if that is given, and all of it must be there. Clients wait `wait_s`
+    between their requests.
     """
     search = cluster.start_search(evaluations)
-    with Clients(cluster, search) as clients:
+    with Clients(cluster, search, wait_s=wait_s) as clients:
         before = wait_for_evaluations(cluster, search, after)
         began = time.monotonic()
         fault(cluster)

@@ -30,6 +30,7 @@ from tests.drills.cluster import Cluster
 from tests.drills.faults import EVALUATIONS, FAULTS, installation, strike
 
 FAULTS_OF_AN_INSTALLATION = 10
+WAIT_S = 0.5  # of clients between their requests, so that installations side by side leave each other time
 
 
 class Results:
@@ -144,7 +145,9 @@ def _work_on(results: Results, database: str, cluster: Cluster) -> None:
             break
         after, began = random.randint(1, EVALUATIONS - 2), time.time()
         try:
-            found = strike(cluster, FAULTS[database][fault], EVALUATIONS, after=after, earlier=acknowledged)
+            found = strike(
+                cluster, FAULTS[database][fault], EVALUATIONS, after=after, earlier=acknowledged, wait_s=WAIT_S
+            )
         except Exception:  # noqa: BLE001  it is reported as what it is
             found = {"wrong": [traceback.format_exc()]}
         if found["wrong"]:
