@@ -110,9 +110,9 @@ def create_app(
     app.add_middleware(error_handlers.UnexpectedErrors)
     app.add_middleware(Audited)
     app.add_middleware(SecurityHeaders)
-    app.state.counts = metrics.measure(app)
+    app.state.metrics = metrics.measure(app)
     if not operations_apart:
-        app.state.counts.expose(app, include_in_schema=False)
+        metrics.expose(app, app.state.metrics)
     openapi.install(app, _DOCUMENTS)
     return app
 
@@ -141,7 +141,7 @@ def create_operations(app: FastAPI) -> FastAPI:
     for router in (health.router, docs_page.router):
         side.include_router(router)
     side.add_api_route(_OPENAPI, lambda: JSONResponse(app.openapi()))
-    app.state.counts.expose(side)
+    metrics.expose(side, app.state.metrics)
     error_handlers.install(side)
     side.add_middleware(error_handlers.UnexpectedErrors)
     side.add_middleware(SecurityHeaders)

@@ -2,19 +2,25 @@
 
 Every wait is bounded. On PostgreSQL a reader waits only for a table that is being changed, and gives up before a
 writer, who waits for other writers' rows. The server ends a stopped process's transaction, which frees its locks.
+
+A reader of PostgreSQL sends its statements alone: each would see what is committed by then in a transaction, too, and
+most of what a short request costs is the way there and back. So it also does not ask a connection that was just used
+whether it still stands.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 _BUSY_TIMEOUT_MS = 10_000
 _MIGRATION_TIMEOUT_MS = 120_000  # for another migrating process, on a busy machine
@@ -24,6 +30,7 @@ _KEPT_OPEN = 5
 _SQLITE_CONNECTIONS = 64  # they cost nothing; more than a process has threads that use one
 _READERS = 2 / 3
 _IDLE_TRANSACTION_MS = 60_000
+_FRESH_S = 1.0  # a connection that was used so recently is taken to stand
 # libpq's names. A connection whose other end is gone is closed after 10 + 3 x 5 s.
 _NETWORK = {
     "connect_timeout": 5,
@@ -54,13 +61,13 @@ def split(connections: int) -> tuple[int, int]:
 
 def connect_readers(url: str, connections: int) -> Engine:
     """Make an engine for read-only transactions, with two thirds of the process's connections to PostgreSQL."""
-    engine = _connect(make_url(url), READER, split(connections)[0])
-    return engine.execution_options(postgresql_readonly=True, sqlite_read_only=True)
+    engine = _connect(make_url(url), READER, split(connections)[0], reads=True)
+    return engine.execution_options(sqlite_read_only=True)
 
 
 def connect_writers(url: str, connections: int) -> Engine:
     """Make an engine for writing transactions, with the other third of the connections."""
-    return _connect(make_url(url), WRITER, split(connections)[1])
+    return _connect(make_url(url), WRITER, split(connections)[1], reads=False)
 
 
 def connect_migration(url: str) -> Engine:
@@ -69,12 +76,34 @@ def connect_migration(url: str) -> Engine:
     return _engine(make_url(url), _network_arguments(make_url(url)), migrates=True, poolclass=NullPool)
 
 
-def _connect(url: URL, patience: Patience, most: int) -> Engine:
+def _connect(url: URL, patience: Patience, most: int, *, reads: bool) -> Engine:
     if url.get_backend_name() == "sqlite":
         return _engine(url, {}, pool_size=_KEPT_OPEN, max_overflow=_SQLITE_CONNECTIONS - _KEPT_OPEN)
-    arguments = {**_network_arguments(url), "options": _connection_options(url, patience)}
+    arguments = {**_network_arguments(url), "options": _connection_options(url, patience, reads=reads)}
     kept = min(_KEPT_OPEN, most)
-    return _engine(url, arguments, pool_size=kept, max_overflow=most - kept, pool_timeout=patience.lock_s)
+    pool: dict[str, Any] = {"pool_size": kept, "max_overflow": most - kept, "pool_timeout": patience.lock_s}
+    if not reads:
+        return _engine(url, arguments, **pool)
+    engine = _engine(url, arguments, isolation_level="AUTOCOMMIT", pool_pre_ping=False, **pool)
+    event.listen(engine, "checkin", _note_use)
+    event.listen(engine, "checkout", partial(_check_unless_fresh, engine))
+    return engine
+
+
+def _note_use(_connection: DBAPIConnection | None, entry: ConnectionPoolEntry) -> None:
+    entry.info["used_at"] = time.monotonic()
+
+
+def _check_unless_fresh(
+    engine: Engine, connection: DBAPIConnection, entry: ConnectionPoolEntry, _proxy: PoolProxiedConnection
+) -> None:
+    """Ask the server whether a connection stands that was idle for long; if it does not, have all of them renewed."""
+    if time.monotonic() - entry.info.get("used_at", time.monotonic()) < _FRESH_S:
+        return
+    try:
+        engine.dialect.do_ping(connection)
+    except engine.dialect.loaded_dbapi.Error as error:
+        raise InvalidatePoolError from error
 
 
 def _network_arguments(url: URL) -> dict[str, Any]:
@@ -84,26 +113,26 @@ def _network_arguments(url: URL) -> dict[str, Any]:
     return {name: value for name, value in _NETWORK.items() if name not in url.query}
 
 
-def _connection_options(url: URL, patience: Patience) -> str:
+def _connection_options(url: URL, patience: Patience, *, reads: bool) -> str:
     """Server settings of a session; those of the URL come last and take precedence."""
     limits = {
         "lock_timeout": patience.lock_s * 1000,
         "statement_timeout": patience.statement_s * 1000,
         "idle_in_transaction_session_timeout": _IDLE_TRANSACTION_MS,
+        "default_transaction_read_only": reads,
     }
     own = url.query.get("options", "")
     return " ".join([*(f"-c {name}={value:.0f}" for name, value in limits.items()), str(own)]).strip()
 
 
-def _engine(url: URL, arguments: dict[str, Any], *, migrates: bool = False, **pool: Any) -> Engine:  # noqa: ANN401
+def _engine(url: URL, arguments: dict[str, Any], *, migrates: bool = False, **more: Any) -> Engine:  # noqa: ANN401
     engine = create_engine(
         url,
         # PostgreSQL refuses NaN in JSON, so SQLite must not accept it either.
         json_serializer=partial(json.dumps, allow_nan=False),
-        pool_pre_ping=True,
         hide_parameters=True,  # errors are logged, and logs must not hold rows
         connect_args=arguments,
-        **pool,
+        **{"pool_pre_ping": True, **more},
     )
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", partial(_prepare_sqlite, migrates=migrates))

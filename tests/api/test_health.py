@@ -77,11 +77,23 @@ def test_a_database_that_cannot_be_reached_is_not_ready(tmp_path: Path, files: F
 
 def test_metrics_name_routes_and_no_resources(client_of: MakeClient) -> None:
     client = client_of("ada")
+    before = read_metrics(client)
     cohort = make_cohort(client)
     client.get(f"/v1/cohorts/{cohort['id']}")
+    client.get("/v1/cohorts/unknown")
+    client.get("/nowhere/at/all")
+    client.get("/livez")
     text = client.get("/metrics").text
-    assert 'handler="/v1/cohorts/{cohort_id}"' in text
     assert cohort["id"] not in text
+    assert "livez" not in text
+    counts = {name: n - before.get(name, 0) for name, n in read_metrics(client).items()}
+    assert {name: n for name, n in counts.items() if name.startswith("http_requests_total")} == {
+        'http_requests_total{handler="/v1/cohorts",method="POST",status="2xx"}': 1,
+        'http_requests_total{handler="/v1/cohorts/{cohort_id}",method="GET",status="2xx"}': 1,
+        'http_requests_total{handler="/v1/cohorts/{cohort_id}",method="GET",status="4xx"}': 1,
+        'http_requests_total{handler="none",method="GET",status="4xx"}': 1,
+    }
+    assert counts['http_request_duration_seconds_count{handler="/v1/cohorts",method="POST"}'] == 1
 
 
 def test_metrics_tell_of_the_queue_and_the_disks(client_of: MakeClient, database: Database) -> None:

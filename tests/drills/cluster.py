@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import random
 import select
 import signal
 import socket
@@ -42,11 +43,15 @@ SETTINGS: dict[str, Any] = {
 _CHUNK = 65_536
 
 
+_PORTS = range(20_000, 32_000)  # below those that the system gives to clients, which would take one meanwhile
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    while True:
+        port = random.choice(_PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Proxy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import ssl
@@ -10,8 +11,11 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from distributed.comm.registry import get_backend
+from tornado.iostream import IOStream
 
 from autoprog.engine.cluster import ClusterEngine, make_certificates
 from autoprog.engine.cluster.encryption import read_certificates
@@ -85,6 +89,24 @@ def test_nobody_else_is_let_in(address: str, tmp_path: Path, stranger: str) -> N
         assert not engine.health().reachable
         with pytest.raises(EngineUnavailableError):
             _ = engine.slots
+
+
+def test_a_scheduler_that_hangs_up_before_the_handshake_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    start_tls = IOStream.start_tls
+
+    def hang_up(stream: IOStream, *arguments: Any, **options: Any) -> Any:
+        stream.close()
+        return start_tls(stream, *arguments, **options)
+
+    monkeypatch.setattr(IOStream, "start_tls", hang_up)
+    backend = get_backend("autoprog+tls")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        connecting = backend.get_connector().connect(
+            address, opened=set(), ssl_context=ssl.create_default_context(), require_encryption=True
+        )
+        with pytest.raises(OSError, match="closed the connection"):
+            asyncio.run(connecting)
 
 
 def read_without_certificate(address: str, authority: Path) -> bytes:

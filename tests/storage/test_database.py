@@ -122,6 +122,41 @@ def test_who_waits_for_postgresql_waits_for_so_long(database: Database) -> None:
     own.close()
 
 
+def test_readers_of_postgresql_send_their_statements_alone(database: Database) -> None:
+    if database.url.startswith("sqlite"):
+        pytest.skip("SQLite's readers need a transaction")
+    with database.session(read_only=True) as session:
+        started = [session.scalar(text("SELECT pg_current_xact_id_if_assigned(), now()::text")) for _ in range(2)]
+        begun = {session.scalar(text("SELECT now()")) for _ in range(2)}
+    assert started == [None, None]
+    assert len(begun) == 2  # one time for each transaction
+
+
+def test_a_reader_whose_connection_was_idle_gets_another_if_it_broke_off(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if database.url.startswith("sqlite"):
+        pytest.skip("SQLite has no server")
+
+    def end_readers() -> None:
+        with database.session() as session:
+            session.execute(
+                text(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            )
+
+    assert owner_names(database) == []
+    end_readers()
+    with pytest.raises(StoreUnavailableError):  # it was used just now, and is not asked
+        owner_names(database)
+    assert owner_names(database) == []
+    end_readers()
+    monkeypatch.setattr(connections, "_FRESH_S", 0.0)
+    assert owner_names(database) == []
+
+
 def test_a_connection_that_breaks_off_is_made_anew(database: Database) -> None:
     def break_off() -> None:
         with database.session() as session:

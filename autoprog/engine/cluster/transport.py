@@ -198,6 +198,13 @@ class _GuardedTCPConnector(_GuardedConnector, TCPConnector):  # type: ignore[mis
 class _GuardedTLSConnector(_GuardedConnector, TLSConnector):  # type: ignore[misc]
     comm_class = _GuardedTLS
 
+    async def connect(self, address: str, deserialize: bool = True, **options: Any) -> _Guarded:  # noqa: ANN401, FBT001, FBT002
+        try:
+            return await super().connect(address, deserialize, **options)
+        except ValueError as error:
+            # Tornado's, of a connection that the other end has closed before the handshake.
+            raise CommClosedError(f"{address} closed the connection: {error}") from error
+
 
 class _GuardedTCPBackend(TCPBackend):  # type: ignore[misc]
     _connector_class = _GuardedTCPConnector
