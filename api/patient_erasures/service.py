@@ -96,7 +96,7 @@ def erase(
     judged = _judge(derived, request.models, rows)
     body = _describe(request, found, not_searched, _shared(session, found), judged)
     freed = _delete(session, owner_id, judged)
-    derived.mark([each.id for each in judged if each.action == "kept"])
+    PatientErasureRepository(session).mark([each.id for each in judged if each.action == "kept"])
     places = iter(stored)
     for each, row in zip(found, former, strict=True):
         if each.body is None:

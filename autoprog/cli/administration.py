@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from autoprog.storage.repositories import KeyRepository
 
 
+_CENTURY = timedelta(days=36_525)
+
+
 @db.command("upgrade")
 def db_upgrade(data_dir: DataDir = None, database: DatabaseUrl = None) -> None:
     """Migrate the database's tables to this version."""
@@ -58,11 +61,18 @@ def keys_create(
         fail("--owner is empty")
     if unknown or not wanted:
         fail(f"unknown scopes {', '.join(unknown) or '(none given)'}; known are {', '.join(SCOPES)}")
+    life = None if days is None else _duration("--days", days, timedelta(days=1))
     with _keys(data_dir, database) as (session, stored):
-        life = None if days is None else timedelta(days=days)
         row, text = stored.create(owner, wanted, life=life)
         _enter(session, "keys create", row.id)
     print(text)
+
+
+def _duration(option: str, number: float, unit: timedelta) -> timedelta:
+    """Return a number of days or hours as a duration; ends the command if it is NaN or above a century."""
+    if not number <= _CENTURY / unit:
+        fail(f"{option} must be at most a hundred years")
+    return number * unit
 
 
 @contextmanager
@@ -130,8 +140,9 @@ def keys_rotate(
     database: DatabaseUrl = None,
 ) -> None:
     """Make a key in place of another one and print it, once; the old one ends after the overlap."""
+    overlap = _duration("--overlap-hours", overlap_hours, timedelta(hours=1))
     with _keys(data_dir, database) as (session, stored):
-        row, text = stored.rotate(key_id, timedelta(hours=overlap_hours))
+        row, text = stored.rotate(key_id, overlap)
         _enter(session, "keys rotate", f"{key_id}/{row.id}")
     print(text)
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
 
 from api.models.schemas import RecalibrationRequest
 from api.models.service import recalibrate
@@ -183,6 +184,20 @@ def test_models_without_their_search_are_found(client: TestClient, driver: Drive
     search = run_search(client, driver, cohort)
     assert client.delete(f"/v1/searches/{search['id']}").status_code == 204
     assert derived(erase(client)) == {("model", search["model_id"]): ("kept", False)}
+
+
+def test_a_model_that_is_deleted_meanwhile_does_not_prevent_the_erasure(
+    client: TestClient, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_search(client, driver, upload(client))
+    delete_judged = service._delete
+
+    def delete_all(session: Session, *arguments: Any) -> Any:
+        session.connection().execute(delete(ModelRow))  # as another transaction would that ends first
+        return delete_judged(session, *arguments)
+
+    monkeypatch.setattr(service, "_delete", delete_all)
+    assert erase(client)["cohorts"]
 
 
 def test_updated_models_without_what_they_were_made_from_are_found(client: TestClient, driver: Driver) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.repositories._owned import OwnedRepository
@@ -25,16 +25,6 @@ class Derived:
     problems: Sequence[SelectionProblemRow]
     validations: Sequence[ValidationRow]
 
-    def mark(self, kept: Collection[str]) -> None:
-        """Count one more erased patient in the models with these identifiers."""
-        rows: list[ModelRow | DiagnosisModelRow | SelectionProblemRow] = [
-            *self.models, *self.diagnosis_models, *self.problems,
-        ]  # fmt: skip
-        for row in rows:
-            if row.id in kept:
-                # Added up by the database: another cohort's patient may be erased from the same model meanwhile.
-                row.patients_erased = type(row).patients_erased + 1
-
 
 class PatientErasureRepository(OwnedRepository[PatientErasureRow]):
     """Erasures of all owners' patients."""
@@ -49,6 +39,16 @@ class PatientErasureRepository(OwnedRepository[PatientErasureRow]):
         self._session.add(row)
         self._session.flush()
         return row
+
+    def mark(self, kept: Collection[str]) -> None:
+        """Count one more erased patient in the models with these identifiers, as far as they are still there."""
+        tables: tuple[type[ModelRow | DiagnosisModelRow | SelectionProblemRow], ...] = (
+            ModelRow, DiagnosisModelRow, SelectionProblemRow,
+        )  # fmt: skip
+        for table in tables:
+            # Added up by the database: another cohort's patient may be erased from the same model meanwhile.
+            counted = update(table).where(table.id.in_(kept)).values(patients_erased=table.patients_erased + 1)
+            self._session.execute(counted, execution_options={"synchronize_session": False})
 
     def find_derived(self, owner_id: str, cohort_ids: Collection[str]) -> Derived:
         """Find what was computed from an owner's cohorts."""
