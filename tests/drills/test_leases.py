@@ -12,7 +12,7 @@ import pytest
 from tests.drills.leases import find, place
 from tests.drills.planted import FAULTS
 
-SCHEDULES, PART = 2000, 500  # some 45 s of a core
+SCHEDULES, PART = 10_000, 1_000  # some four minutes of a core
 
 
 @pytest.mark.parametrize("first", range(0, SCHEDULES, PART))

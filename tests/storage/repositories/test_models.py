@@ -85,16 +85,18 @@ def test_patients_that_are_erased_at_the_same_time_are_all_counted(database: Dat
 
     def erase() -> None:
         with database.session() as session:
-            derived = PatientErasureRepository(session).find_derived(model.owner_id, [model.cohort_id])
+            erasures = PatientErasureRepository(session)
+            erasures.find_derived(model.owner_id, [model.cohort_id])
             has_found.set()
-            derived.mark([model.id])
+            erasures.mark([model.id])
 
     with ThreadPoolExecutor(1) as pool:
         with database.session() as session:
-            derived = PatientErasureRepository(session).find_derived(model.owner_id, [model.cohort_id])
+            erasures = PatientErasureRepository(session)
+            erasures.find_derived(model.owner_id, [model.cohort_id])
             other = pool.submit(erase)
             has_found.wait(1.0)  # on SQLite the other waits before it looks
-            derived.mark([model.id])
+            erasures.mark([model.id])
         other.result(30)
     with database.session(read_only=True) as session:
         assert ModelRepository(session).get(model.owner_id, model.id).patients_erased == 2
