@@ -3,9 +3,9 @@
 Every wait is bounded. On PostgreSQL a reader waits only for a table that is being changed, and gives up before a
 writer, who waits for other writers' rows. The server ends a stopped process's transaction, which frees its locks.
 
-A reader of PostgreSQL sends its statements alone: each would see what is committed by then in a transaction, too, and
-most of what a short request costs is the way there and back. So it also does not ask a connection that was just used
-whether it still stands.
+A reader of PostgreSQL sends its statements without a transaction. In one, too, each statement would see what is
+committed by then, and messages to and fro are much of what a short request costs. For the same reason a connection that
+was used within the last second is not checked first.
 """
 
 from __future__ import annotations
@@ -97,8 +97,9 @@ def _note_use(_connection: DBAPIConnection | None, entry: ConnectionPoolEntry) -
 def _check_unless_fresh(
     engine: Engine, connection: DBAPIConnection, entry: ConnectionPoolEntry, _proxy: PoolProxiedConnection
 ) -> None:
-    """Ask the server whether a connection stands that was idle for long; if it does not, have all of them renewed."""
-    if time.monotonic() - entry.info.get("used_at", time.monotonic()) < _FRESH_S:
+    """Check a connection that was idle for long; if it broke off, have all of them renewed."""
+    used_at = entry.info.get("used_at")  # None for a new one
+    if used_at is None or time.monotonic() - used_at < _FRESH_S:
         return
     try:
         engine.dialect.do_ping(connection)

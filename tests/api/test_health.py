@@ -82,6 +82,7 @@ def test_metrics_name_routes_and_no_resources(client_of: MakeClient) -> None:
     client.get(f"/v1/cohorts/{cohort['id']}")
     client.get("/v1/cohorts/unknown")
     client.get("/nowhere/at/all")
+    client.request("MADEUP", "/nowhere")
     client.get("/livez")
     text = client.get("/metrics").text
     assert cohort["id"] not in text
@@ -92,6 +93,7 @@ def test_metrics_name_routes_and_no_resources(client_of: MakeClient) -> None:
         'http_requests_total{handler="/v1/cohorts/{cohort_id}",method="GET",status="2xx"}': 1,
         'http_requests_total{handler="/v1/cohorts/{cohort_id}",method="GET",status="4xx"}': 1,
         'http_requests_total{handler="none",method="GET",status="4xx"}': 1,
+        'http_requests_total{handler="none",method="other",status="4xx"}': 1,
     }
     assert counts['http_request_duration_seconds_count{handler="/v1/cohorts",method="POST"}'] == 1
 
