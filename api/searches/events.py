@@ -163,7 +163,7 @@ def _read(session: Session, followed: Followed) -> Events:
     # Read second: events of a search that is seen finished here are then complete.
     events = [_event(row) for row in searches.events(followed.owner_id, followed.search_id, after=followed.after)]
     if not events and search.finished_at is not None:
-        payload = finished_payload(search, model_id=search.model_id)
+        payload = finished_payload(search.status, model_id=search.model_id, error=search.error)
         events = [ServerSentEvent(event=_FINISHED, id=str(followed.after), data=payload)]
     return events
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, inspect, literal, make_url, select
+from sqlalchemy import Executable, func, inspect, literal, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -163,15 +163,19 @@ def database_now(session: Session) -> datetime:
 
 def insert_if_absent(session: Session, table: type[Base], values: Mapping[str, Any]) -> bool:
     """Insert a row unless its key exists; return whether the row is new."""
-    statement = (
-        _insert(session.get_bind().dialect.name, table).values(**values).on_conflict_do_nothing().returning(literal(1))
-    )
-    return session.execute(statement).one_or_none() is not None
+    inserting = _inserting(session.get_bind().dialect.name, table)
+    return session.connection().execute(inserting, values).one_or_none() is not None
 
 
 def insert_or_update(session: Session, table: type[Base], values: Mapping[str, Any]) -> None:
     """Insert a row or update the given columns of that with the same key; the row stays locked."""
     session.connection().execute(_upserting(session.get_bind().dialect.name, table, tuple(values)), values)
+
+
+@cache
+def _inserting(dialect: str, table: type[Base]) -> Executable:
+    """The statement of `insert_if_absent`."""
+    return _insert(dialect, table).on_conflict_do_nothing().returning(literal(1))
 
 
 @cache

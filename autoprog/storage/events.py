@@ -8,7 +8,7 @@ from typing import Any, Literal
 from sqlalchemy import bindparam, func, insert, select
 from sqlalchemy.orm import Session
 
-from autoprog.storage.tables import EvaluationRow, SearchEventRow, SearchRow
+from autoprog.storage.tables import SearchEventRow
 
 _NEXT = select(func.coalesce(func.max(SearchEventRow.sequence), 0) + 1).where(
     SearchEventRow.search_id == bindparam("of")
@@ -24,17 +24,11 @@ def append_event(session: Session, search_id: str, event_type: EventType, payloa
     session.connection().execute(_APPEND, {"of": search_id, **event})
 
 
-def evaluation_payload(row: EvaluationRow) -> dict[str, Any]:
-    """Describe an evaluation, without data on single patients."""
-    return {
-        "number": row.number,
-        "configuration": row.configuration,
-        "status": row.status,
-        "score": row.score,
-        "duration_s": row.duration_s,
-    }
+def evaluation_payload(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe an evaluation, given as its row's values, without data on single patients."""
+    return {name: evaluation[name] for name in ("number", "configuration", "status", "score", "duration_s")}
 
 
-def finished_payload(search: SearchRow, *, model_id: str | None) -> dict[str, Any]:
+def finished_payload(status: str, *, model_id: str | None, error: Mapping[str, Any] | None) -> dict[str, Any]:
     """Describe how a search ended."""
-    return {"status": search.status, "model_id": model_id, "error": search.error}
+    return {"status": status, "model_id": model_id, "error": error}

@@ -12,7 +12,7 @@ from autoprog.jobs.ports import FileRef, Job, JobClaim, JobResult
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_results import hand_over
-from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_next
+from autoprog.storage.leases import end_lease, give_back, lock_job, read_job, take_next
 from autoprog.storage.stored_files import store_files
 from autoprog.storage.tables import JobRow, JobStatus
 
@@ -46,18 +46,18 @@ class DatabaseJobStore:
     def heartbeat(self, claim: JobClaim, lease_s: float) -> None:
         """Extend the lease. Raises LeaseLostError, also if the job was deleted."""
         with self._database.session() as session:
-            job = lock_held(session, JobRow, claim.job_id, claim.token)
+            job = lock_job(session, claim.job_id, claim.token)
             job.lease_until = database_now(session) + timedelta(seconds=lease_s)
 
     def release(self, claim: JobClaim) -> None:
         """Let any runner take the job at once; does nothing if the lease is lost."""
         with self._database.session() as session:
-            give_back(session, JobRow, claim.job_id, claim.token)
+            give_back(session, claim.job_id, claim.token)
 
     def load(self, claim: JobClaim) -> Job:
         """Read the job's input. Raises LeaseLostError."""
         with self._database.session(read_only=True) as session:
-            row = read_held(session, JobRow, claim.job_id, claim.token)
+            row = read_job(session, claim.job_id, claim.token)
         files = {name: StoredFile(*place) for name, place in row.payload["files"].items()}
         return Job(
             kind=JobKind(row.kind),
@@ -70,15 +70,15 @@ class DatabaseJobStore:
         with self._database.session() as session:
             stored = store_files(self._database, self._files, session, result.files)
             # Lock the subject before the job, as a deletion does, to avoid a deadlock.
-            hand_over(session, read_held(session, JobRow, claim.job_id, claim.token), result.document, stored)
-            job = lock_held(session, JobRow, claim.job_id, claim.token)
+            hand_over(session, read_job(session, claim.job_id, claim.token), result.document, stored)
+            job = lock_job(session, claim.job_id, claim.token)
             job.result = dict(result.document)
             _end(session, job, JobStatus.SUCCEEDED)
 
     def fail(self, claim: JobClaim, code: str, detail: str) -> None:
         """Mark the job as failed. Raises LeaseLostError."""
         with self._database.session() as session:
-            job = lock_held(session, JobRow, claim.job_id, claim.token)
+            job = lock_job(session, claim.job_id, claim.token)
             job.error = {"code": code, "detail": detail}
             _end(session, job, JobStatus.FAILED)
 

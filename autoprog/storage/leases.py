@@ -3,22 +3,25 @@
 A claim leases a row for some seconds, which heartbeats extend, and raises its fencing token. Each write locks the row
 under the writer's token: a runner that was wrongly taken for dead finds a greater token and stops.
 
-`begin` and `count` add up the seconds that a search has spent of its budget. They count from one sign of life of its
-runner to the next by the database's clock, and at most the length of the lease: neither time without a runner nor a
-clock that is set forward counts.
+`begin`, `extend`, `release` and `end` add up the seconds that a search has spent of its budget. They count from one
+sign of life of its runner to the next by the database's clock, and at most the length of the lease: neither time
+without a runner nor a clock that is set forward counts.
+
+Runners write often and little: a search's statements name the columns that they need, and load no objects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
-    Select,
+    Executable,
+    Row,
     Update,
     and_,
     bindparam,
@@ -43,6 +46,22 @@ _QUEUED, _RUNNING = SearchStatus.QUEUED.value, SearchStatus.RUNNING.value
 _PUT_BACK_S = 60.0  # more than the leases of different runners differ
 _START_S = 60.0  # limit of the engine's start, which counts: from the command that starts a search to its first claim
 _CLAIM_LOCK = 7_242_003  # advisory lock that nothing else takes
+
+
+class Timed(Protocol):
+    """What tells how much of its budget a search has spent."""
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds that were spent up to `heard_at`."""
+
+    @property
+    def heard_at(self) -> datetime | None:
+        """Last sign of life of its runner."""
+
+    @property
+    def lease_until(self) -> datetime | None:
+        """End of its lease."""
 
 
 class Hold(NamedTuple):
@@ -126,69 +145,120 @@ def _serving() -> Update:
     return update(OwnerRow).where(OwnerRow.id == bindparam("of_owner")).values(served_at=bindparam("at_now"))
 
 
-def give_back(session: Session, table: type[Leased], row_id: str, token: int) -> None:
-    """Let any runner take a row at once; does nothing if the lease is lost."""
+def give_back(session: Session, job_id: str, token: int) -> None:
+    """Let any runner take a job at once; does nothing if the lease is lost."""
     session.execute(
-        update(table).where(_is_held(table)).values(lease_until=database_now(session), runner_id=None),
-        {"held_id": row_id, "held_token": token},
+        update(JobRow).where(is_held(JobRow)).values(lease_until=database_now(session), runner_id=None),
+        {"held_id": job_id, "held_token": token},
         execution_options={"synchronize_session": False},
     )
 
 
-def lock_held(session: Session, table: type[Leased], row_id: str, token: int) -> Leased:
-    """Read a row that is held under a token, locked until the transaction ends. Raises LeaseLostError."""
-    return _held(session, table, row_id, token, lock=True)
+def lock_job(session: Session, job_id: str, token: int) -> JobRow:
+    """Read a job that is held under a token, locked until the transaction ends. Raises LeaseLostError."""
+    return _held_job(session, job_id, token, lock=True)
 
 
-def read_held(session: Session, table: type[Leased], row_id: str, token: int) -> Leased:
-    """Read a row that is held under a token. Raises LeaseLostError."""
-    return _held(session, table, row_id, token, lock=False)
+def read_job(session: Session, job_id: str, token: int) -> JobRow:
+    """Read a job that is held under a token. Raises LeaseLostError."""
+    return _held_job(session, job_id, token, lock=False)
 
 
-def end_lease(session: Session, row: SearchRow | JobRow) -> None:
-    """End a row's lease and set its finish time; the caller sets the status."""
+def _held_job(session: Session, job_id: str, token: int, *, lock: bool) -> JobRow:
+    query = select(JobRow).where(is_held(JobRow))
+    held = {"held_id": job_id, "held_token": token}
+    row = session.scalars(query.with_for_update() if lock else query, held).one_or_none()
+    if row is None:
+        raise lost(JobRow, job_id, token)
+    return row
+
+
+def end_lease(session: Session, row: JobRow) -> None:
+    """End a job's lease and set its finish time; the caller sets the status."""
     row.runner_id = None
     row.lease_until = None
     row.finished_at = database_now(session)
 
 
-def _is_held(table: type[SearchRow | JobRow]) -> ColumnElement[bool]:
+def is_held(table: type[SearchRow | JobRow]) -> ColumnElement[bool]:
+    """Whether a row is held, with parameters `held_id` and `held_token`."""
     held_id: BindParameter[str] = bindparam("held_id")
     held_token: BindParameter[int] = bindparam("held_token")
     return and_(table.id == held_id, table.token == held_token, table.status == _RUNNING)
 
 
+def lost(table: type[SearchRow | JobRow], row_id: str, token: int) -> LeaseLostError:
+    """Make the error of a former holder."""
+    return LeaseLostError(f"{table.__tablename__} {row_id} is not held under token {token} any longer")
+
+
 @cache
-def _holding(table: type[SearchRow | JobRow], *, lock: bool) -> Select[Any]:
-    query = select(table).where(_is_held(table))
-    return query.with_for_update() if lock else query
+def _holding_search() -> Executable:
+    columns = (
+        SearchRow.id,
+        SearchRow.owner_id,
+        SearchRow.cohort_id,
+        SearchRow.token,
+        SearchRow.losses,
+        SearchRow.spent_s,
+        SearchRow.heard_at,
+        SearchRow.lease_until,
+        SearchRow.cancel_requested_at,
+    )
+    return select(*columns).where(is_held(SearchRow)).with_for_update()
 
 
-def _held(session: Session, table: type[Leased], row_id: str, token: int, *, lock: bool) -> Leased:
-    held = {"held_id": row_id, "held_token": token}
-    row: Leased | None = session.scalars(_holding(table, lock=lock), held).one_or_none()
+def lock_search(session: Session, search_id: str, token: int) -> Row[Any]:
+    """Read owner, cohort, lease and time of a search that is held under a token, and lock it. Raises LeaseLostError."""
+    held = {"held_id": search_id, "held_token": token}
+    row = session.connection().execute(_holding_search(), held).one_or_none()
     if row is None:
-        msg = f"{table.__tablename__} {row_id} is not held under token {token} any longer"
-        raise LeaseLostError(msg)
+        raise lost(SearchRow, search_id, token)
     return row
 
 
-def begin(search: SearchRow, lease_s: float) -> None:
-    """Start counting at the new lease's claim, and add the start-up time."""
-    assert search.lease_until is not None  # noqa: S101  it is claimed
-    now = search.lease_until - timedelta(seconds=lease_s)
-    if search.token == 1 and search.heard_at is not None:
-        search.spent_s += _within((now - search.heard_at).total_seconds(), _START_S)
-    search.heard_at = now
+_SET = update(SearchRow).where(SearchRow.id == bindparam("of"))
 
 
-def count(search: SearchRow, now: datetime) -> None:
-    """Add the time since the last sign of life; call before the lease is extended or ended."""
-    search.spent_s = spent_s(search, now)
-    search.heard_at = now
+def set_on(session: Session, search: Row[Any], values: Mapping[str, Any]) -> None:
+    """Set columns of a locked search."""
+    session.connection().execute(_SET, {"of": search.id, **values})
 
 
-def spent_s(search: SearchRow, now: datetime) -> float:
+def begin(session: Session, hold: Hold, lease_s: float) -> None:
+    """Start counting at a search's new claim, and add the start-up time."""
+    search = lock_search(session, hold.id, hold.token)
+    now, spent = search.lease_until - timedelta(seconds=lease_s), search.spent_s
+    if hold.token == 1 and search.heard_at is not None:
+        spent += _within((now - search.heard_at).total_seconds(), _START_S)
+    set_on(session, search, {"spent_s": spent, "heard_at": now})
+
+
+def extend(session: Session, search: Row[Any], lease_s: float) -> None:
+    """Extend a locked search's lease."""
+    now = database_now(session)
+    set_on(session, search, {**_counted(search, now), "lease_until": now + timedelta(seconds=lease_s)})
+
+
+def release(session: Session, search: Row[Any]) -> None:
+    """Let any runner take a locked search at once."""
+    now = database_now(session)
+    set_on(session, search, {**_counted(search, now), "lease_until": now, "runner_id": None})
+
+
+def end(session: Session, search: Row[Any], values: Mapping[str, Any]) -> None:
+    """End a locked search, and set its status and other columns."""
+    now = database_now(session)
+    ended = {"lease_until": None, "runner_id": None, "phase": None, "finished_at": now}
+    set_on(session, search, {**_counted(search, now), **ended, **values})
+
+
+def _counted(search: Timed, now: datetime) -> dict[str, Any]:
+    """The time that is spent up to now, a sign of life."""
+    return {"spent_s": spent_s(search, now), "heard_at": now}
+
+
+def spent_s(search: Timed, now: datetime) -> float:
     """Seconds of the budget that are spent up to now."""
     if search.heard_at is None or search.lease_until is None:
         return search.spent_s

@@ -34,29 +34,29 @@ def proposal_from_json(batch: int, document: Mapping[str, Any]) -> Proposal:
     return Proposal(batch, configurations, document["state"], document.get("final", False))
 
 
-def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: datetime) -> EvaluationRow:
-    """Convert an evaluation to a row."""
-    return EvaluationRow(
-        search_id=search_id,
-        number=evaluation.number,
-        batch=evaluation.batch,
-        configuration=evaluation.configuration.to_json(),
-        status=evaluation.status,
-        score=evaluation.score,
-        fold_scores=list(evaluation.fold_scores),
-        duration_s=evaluation.duration_s,
-        reason=evaluation.reason,
-        n_patients=evaluation.n_patients,
-        path=None if evaluation.path is None else evaluation.path.to_json(),
-        out_of_bag=evaluation.out_of_bag,
-        created_at=created_at,
-        risks=None if evaluation.risks is None else pack_risks(evaluation.risks),
-        competing=None if evaluation.competing is None else pack_risks(evaluation.competing),
-    )
+def evaluation_to_values(search_id: str, evaluation: Evaluation, created_at: datetime) -> dict[str, Any]:
+    """Convert an evaluation to the values of its row."""
+    return {
+        "search_id": search_id,
+        "number": evaluation.number,
+        "batch": evaluation.batch,
+        "configuration": evaluation.configuration.to_json(),
+        "status": evaluation.status,
+        "score": evaluation.score,
+        "fold_scores": list(evaluation.fold_scores),
+        "duration_s": evaluation.duration_s,
+        "reason": evaluation.reason,
+        "n_patients": evaluation.n_patients,
+        "path": None if evaluation.path is None else evaluation.path.to_json(),
+        "out_of_bag": evaluation.out_of_bag,
+        "created_at": created_at,
+        "risks": None if evaluation.risks is None else pack_risks(evaluation.risks),
+        "competing": None if evaluation.competing is None else pack_risks(evaluation.competing),
+    }
 
 
 def evaluation_from_row(row: EvaluationRow) -> Evaluation:
-    """Inverse of `evaluation_to_row`."""
+    """Inverse of `evaluation_to_values`, of the row."""
     return Evaluation(
         number=row.number,
         batch=row.batch,

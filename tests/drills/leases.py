@@ -57,6 +57,7 @@ _ROW = (
     "SELECT token, status, runner_id, lease_until, losses, spent_s, finished_at, cancel_requested_at "
     "FROM search WHERE id = ?"
 )
+_TOLD = "SELECT type, count(*) FROM search_event WHERE search_id = ? GROUP BY type"
 _QUIET_FAILURES = {"heartbeat": 0.2, "evaluation": 0.15}
 _CONFIGURATIONS = [make_configuration(number + 1) for number in range(EVALUATIONS)]
 T = TypeVar("T")
@@ -209,8 +210,9 @@ class Book:
             self.check(stored == entry.evaluations, "evaluations are lost, doubled or changed")
             self.check(row["status"] == entry.status, "a search that had ended has changed")
             self.check(entry.status in {"succeeded", "failed", "cancelled"}, "a search does not end")
-            query = "SELECT count(*) FROM search_event WHERE search_id = ? AND type = 'finished'"
-            self.check(self._rows.execute(query, [search]).fetchone()[0] == 1, "an end was not told once")
+            told = dict(self._rows.execute(_TOLD, [search]))
+            self.check(told.get("finished") == 1, "an end was not told once")
+            self.check(told.get("evaluation", 0) == len(stored), "an evaluation was not told once")
             models = self._rows.execute("SELECT count(*) FROM model WHERE search_id = ?", [search]).fetchone()[0]
             self.check(models == 1 if entry.status == "succeeded" else models <= 1, f"{models} models")
             self.check(entry.status != "failed" or entry.losses >= MAX_LOST_LEASES, "a search was given up too early")

@@ -43,10 +43,8 @@ FAULTS: dict[str, Fault] = {
     "every lease counts as lost": Fault(
         _LEASES, "case((table.runner_id.is_not(None), 1), else_=0)", "case((table.runner_id.is_not(None), 1), else_=1)"
     ),
-    "a release keeps the runner": Fault(
-        _LEASES, "lease_until=database_now(session), runner_id=None", "lease_until=database_now(session)"
-    ),
-    "a release keeps the lease": Fault(_LEASES, "lease_until=database_now(session), runner_id=None", "runner_id=None"),
+    "a release keeps the runner": Fault(_LEASES, '"lease_until": now, "runner_id": None}', '"lease_until": now}'),
+    "a release keeps the lease": Fault(_LEASES, '"lease_until": now, "runner_id": None}', '"runner_id": None}'),
     "the newest comes first": Fault(
         _LEASES, "nulls_first(), table.created_at)", "nulls_first(), table.created_at.desc())"
     ),
@@ -61,12 +59,10 @@ FAULTS: dict[str, Fault] = {
     "new searches come before lost ones": Fault(
         _LEASES, "(case((table.status == _RUNNING, 0), else_=1),", "(case((table.status == _RUNNING, 1), else_=0),"
     ),
-    "an end without its time": Fault(_LEASES, "row.finished_at = database_now(session)", "row.finished_at = None"),
-    "a claim is no sign of life": Fault(_LEASES, "    search.heard_at = now\n\n\ndef count", "\n\ndef count"),
+    "an end without its time": Fault(_LEASES, '"finished_at": now}', '"finished_at": None}'),
+    "a claim is no sign of life": Fault(_LEASES, '"spent_s": spent, "heard_at": now}', '"spent_s": spent}'),
     "time is counted twice": Fault(
-        _LEASES,
-        "search.spent_s = spent_s(search, now)\n    search.heard_at = now",
-        "search.spent_s = spent_s(search, now)",
+        _LEASES, '"spent_s": spent_s(search, now), "heard_at": now}', '"spent_s": spent_s(search, now)}'
     ),
     "time after the lease counts": Fault(
         _LEASES,
@@ -74,33 +70,33 @@ FAULTS: dict[str, Fault] = {
         "_within((now - search.heard_at).total_seconds(), 9 * lease_s)",
     ),
     "a heartbeat without a token": Fault(
-        _STORE, "search, now = _hold(session, claim), database_now", f"search, now = {_ROW}, database_now"
+        _STORE, "search = _hold(session, claim)\n            extend", f"search = {_ROW}\n            extend"
     ),
     "a heartbeat extends nothing": Fault(
-        _STORE, "search.lease_until = now + timedelta(seconds=lease_s)", "search.lease_until = search.lease_until"
+        _LEASES, '"lease_until": now + timedelta(seconds=lease_s)}', '"lease_until": search.lease_until}'
     ),
     "a heartbeat keeps cancellations to itself": Fault(
         _STORE, "return search.cancel_requested_at is not None", "return False"
     ),
     "an evaluation without a token": Fault(
-        _STORE,
-        "search = _hold(session, claim)\n            if session.get(EvaluationRow",
-        f"search = {_ROW}\n            if session.get(EvaluationRow",
+        _STORE, "search = _hold(session, claim)\n            values", f"search = {_ROW}\n            values"
     ),
     "an evaluation that is there is written again": Fault(
-        _STORE, "session.get(EvaluationRow, (search.id, evaluation.number)) is None", "True"
+        _STORE, "insert_if_absent(session, EvaluationRow, values)", "session.merge(EvaluationRow(**values))"
     ),
-    "an evaluation is not written": Fault(_STORE, "session.add(row)\n                search.losses", "search.losses"),
-    "lost leases are never forgotten": Fault(_STORE, "search.losses = 0", "search.losses = search.losses"),
+    "an evaluation is not written": Fault(
+        _STORE, "if not insert_if_absent(session, EvaluationRow, values)", "if not values"
+    ),
+    "lost leases are never forgotten": Fault(_STORE, "if search.losses:", "if False:"),
     "an end without a token": Fault(
         _STORE, "search = _hold(session, claim)\n            model =", f"search = {_ROW}\n            model ="
     ),
     "a failure without a token": Fault(
         _STORE,
-        "search = _hold(session, claim)\n            if not cancelled",
-        f"search = {_ROW}\n            if not cancelled",
+        "search = _hold(session, claim)\n            # A requested",
+        f"search = {_ROW}\n            # A requested",
     ),
-    "a release does nothing": Fault(_STORE, "give_back(session, SearchRow, claim.search_id, claim.token)", "pass"),
+    "a release does nothing": Fault(_STORE, "release(session, _hold(session, claim))", "pass"),
     "an end is not told": Fault(
         _STORE, 'append_event(session, search.id, "finished"', '(lambda *_: None)(session, search.id, "finished"'
     ),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from autoprog.metalearning import meta_features
 from autoprog.storage import connections
 from autoprog.storage.database import Database, database_now, insert_if_absent, is_id, new_id
 from autoprog.storage.repositories import CohortStatisticsRepository
-from autoprog.storage.serialization import evaluation_from_row, evaluation_to_row
+from autoprog.storage.serialization import evaluation_from_row, evaluation_to_values
 from autoprog.storage.tables import (
     ApiKeyRow,
     Base,
@@ -140,13 +141,15 @@ def test_a_reader_whose_connection_was_idle_gets_another_if_it_broke_off(
 
     def end_readers() -> None:
         with database.session() as session:
-            session.execute(
+            ended = session.scalars(
                 text(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
                     "WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
-            )
+            ).all()
+        assert all(ended)
 
+    monkeypatch.setattr(connections, "_FRESH_S", math.inf)
     assert owner_names(database) == []
     end_readers()
     with pytest.raises(StoreUnavailableError):  # it was used just now, and is not asked
@@ -381,7 +384,7 @@ def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -
     written = [make_evaluation(0), make_evaluation(1, status=Status.TIMEOUT)]
     with empty_database.session() as session:
         for evaluation in written:
-            row = evaluation_to_row(search_id, evaluation, database_now(session))
+            row = EvaluationRow(**evaluation_to_values(search_id, evaluation, database_now(session)))
             values = {each.name: getattr(row, each.name) for each in columns}
             session.execute(earlier.insert().values(**values, config_key=evaluation.configuration.key))
     empty_database.migrate()

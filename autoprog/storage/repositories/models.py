@@ -19,19 +19,21 @@ class ModelRepository(OwnedRepository[ModelRow]):
 
     _table = ModelRow
 
-    def add(self, search: SearchRow, *, sha256: str, document: Mapping[str, Any]) -> ModelRow:
+    def add(
+        self, owner_id: str, search_id: str, cohort_id: str, *, sha256: str, document: Mapping[str, Any]
+    ) -> ModelRow:
         """Store version 1 of a search's model, whose file is stored; the API shows `document`."""
         row = ModelRow(
             id=new_id(),
-            owner_id=search.owner_id,
-            search_id=search.id,
-            cohort_id=search.cohort_id,
+            owner_id=owner_id,
+            search_id=search_id,
+            cohort_id=cohort_id,
             version=1,
             sha256=sha256,
             document=dict(document),
             created_at=database_now(self._session),
         )
-        return self._insert(row, {search.cohort_id})
+        return self._insert(row, {cohort_id})
 
     def add_version(self, parent: ModelRow, *, sha256: str, cohort_id: str, document: Mapping[str, Any]) -> ModelRow:
         """Store a model made from another one, with its owner and search; its file is stored."""

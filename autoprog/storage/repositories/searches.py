@@ -183,7 +183,9 @@ class SearchRepository(OwnedRepository[SearchRow]):
         if search.status == SearchStatus.QUEUED:
             search.status = SearchStatus.CANCELLED
             search.finished_at = search.cancel_requested_at
-            append_event(self._session, search.id, "finished", finished_payload(search, model_id=None))
+            append_event(
+                self._session, search.id, "finished", finished_payload(search.status, model_id=None, error=None)
+            )
         self._session.flush()
         return search
 
