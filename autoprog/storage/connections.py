@@ -11,6 +11,7 @@ was used within the last second is not checked first.
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
 from dataclasses import dataclass
@@ -18,13 +19,14 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 _BUSY_TIMEOUT_MS = 10_000
 _MIGRATION_TIMEOUT_MS = 120_000  # for another migrating process, on a busy machine
 _TURN_TIMEOUT_S = 30.0
+_BUSY_POLL_S = 0.01
 
 _KEPT_OPEN = 5
 _SQLITE_CONNECTIONS = 64  # they cost nothing; more than a process has threads that use one
@@ -146,12 +148,26 @@ def _engine(url: URL, arguments: dict[str, Any], *, migrates: bool = False, **mo
 
 def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *, migrates: bool) -> None:
     connection.isolation_level = None  # `_Turns` begins transactions, not the driver
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {_MIGRATION_TIMEOUT_MS if migrates else _BUSY_TIMEOUT_MS}")
-    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor, most_ms = connection.cursor(), _MIGRATION_TIMEOUT_MS if migrates else _BUSY_TIMEOUT_MS
+    cursor.execute(f"PRAGMA busy_timeout = {most_ms}")
+    _write_ahead(cursor, most_ms)
     cursor.execute("PRAGMA synchronous = NORMAL")
     cursor.execute(f"PRAGMA foreign_keys = {int(not migrates)}")
     cursor.close()
+
+
+def _write_ahead(cursor: DBAPICursor, most_ms: int) -> None:
+    """Have changes written ahead, which does not wait by itself while another process writes to a new file."""
+    end = time.monotonic() + most_ms / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_BUSY_POLL_S)
+        else:
+            return
 
 
 class _Turns:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -439,6 +440,19 @@ def test_processes_that_migrate_at_once_do_not_disturb_each_other(empty_database
     errors = [process.communicate(timeout=120)[1].decode() for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, errors
     assert empty_database.is_migrated()
+
+
+def test_a_new_file_that_another_process_writes_to_is_waited_for(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "new.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, other.commit).start()
+    database = Database(f"sqlite:///{tmp_path / 'new.db'}")
+    database.create()
+    with database.session() as session:
+        add_owner(session, "a")
+    assert owner_names(database) == ["a"]
+    database.close()
+    other.close()
 
 
 def test_many_writers_of_a_process_wait_in_line(database: Database) -> None:
