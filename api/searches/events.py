@@ -17,13 +17,14 @@ from fastapi.sse import ServerSentEvent
 from sqlalchemy.orm import Session
 
 from api.problems import UnauthorizedError
-from autoprog.errors import NotFoundError
+from autoprog.errors import NotFoundError, StoreUnavailableError
 from autoprog.storage.database import Database
 from autoprog.storage.events import finished_payload
 from autoprog.storage.repositories import KeyRepository, SearchRepository
 from autoprog.storage.tables import SearchEventRow
 
 _LOOK_S = 0.3
+_OUTAGE_S = 60.0  # a database that does not answer for so long ends the streams
 _FINISHED = "finished"
 
 Events = Sequence[ServerSentEvent]
@@ -53,25 +54,27 @@ class Followers:
         self._lock = threading.Lock()
         self._waiting: dict[Future[Events], Followed] = {}
         self._is_looking = False
+        self._answered = 0.0  # when the database last did
 
     async def follow(self, followed: Followed) -> AsyncIterator[ServerSentEvent]:
         """Yield a search's events, the last one `finished`; stop if search or key is gone.
 
-        Raises StoreUnavailableError.
+        Raises StoreUnavailableError, at first at once and later if an outage lasts.
         """
-        is_behind = True
+        try:
+            events = await run_in_threadpool(self._read, followed)  # what has happened so far
+        except (NotFoundError, UnauthorizedError):
+            return
         while True:
-            try:
-                # What has happened so far is read at once.
-                events = await (run_in_threadpool(self._read, followed) if is_behind else self._wait(followed))
-            except (NotFoundError, UnauthorizedError):
-                return
-            is_behind = is_behind and bool(events)
             for event in events:
                 yield event
                 if event.event == _FINISHED:
                     return
                 followed = replace(followed, after=int(event.id or followed.after))
+            try:
+                events = await self._wait(followed)
+            except (NotFoundError, UnauthorizedError):
+                return
 
     async def _wait(self, followed: Followed) -> Events:
         news: Future[Events] = Future()
@@ -79,6 +82,7 @@ class Followers:
             with self._lock:
                 self._waiting[news] = followed
                 if not self._is_looking:
+                    self._answered = time.monotonic()
                     threading.Thread(target=self._look_on, name="followers", daemon=True).start()
                     self._is_looking = True
             return await asyncio.wrap_future(news)
@@ -117,9 +121,12 @@ class Followers:
     def _look(self, asked: Mapping[Future[Events], Followed]) -> list[_Found]:
         try:
             with self._database.session(read_only=True) as session:
-                return list(self._find(session, asked))
+                found = list(self._find(session, asked))
         except Exception as error:  # noqa: BLE001  every stream ends by it, as if it had looked itself
-            return [(news, error) for news in asked]
+            is_short = time.monotonic() - self._answered < _OUTAGE_S
+            return [] if isinstance(error, StoreUnavailableError) and is_short else [(news, error) for news in asked]
+        self._answered = time.monotonic()
+        return found
 
     def _find(self, session: Session, asked: Mapping[Future[Events], Followed]) -> Iterator[_Found]:
         """Yield what those are told who need not wait any longer."""

@@ -189,9 +189,11 @@ def owners_delete(
     prepare_database(lambda: service.database, settings)
     with closing(service):
         erased = erase_owner(service.database, service.files, name, _address())
-    files = {"files_removed": erased.removed, "files_of_others_too": erased.kept}
+    files = {"files_removed": erased.removed, "files_of_others_too": erased.kept, "files_left": erased.left}
     listed = {name: ["/".join(file) for file in found] for name, found in files.items()}
     print(json.dumps({"owner": name, "owner_id": erased.owner_id, "rows": erased.rows, **listed}, indent=2))
+    if erased.left:
+        fail(f"{len(erased.left)} files could not be removed: the log says why, and the service tries again each hour")
 
 
 @models.command("sign")

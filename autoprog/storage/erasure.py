@@ -35,12 +35,15 @@ class Erasure:
         Files that are gone.
     kept : tuple of StoredFile
         Files with the same content as another owner's.
+    left : tuple of StoredFile
+        Files that could not be removed; `sweep` removes them.
     """
 
     owner_id: str
     rows: dict[str, int]
     removed: tuple[StoredFile, ...]
     kept: tuple[StoredFile, ...]
+    left: tuple[StoredFile, ...]
 
 
 def erase_owner(database: Database, files: Files, name: str, address: str) -> Erasure:
@@ -68,8 +71,6 @@ def erase_owner(database: Database, files: Files, name: str, address: str) -> Er
     ------
     NotFoundError
         If there is no such owner.
-    OSError
-        If a file cannot be removed; the owner is gone and the deletion recorded. `sweep` removes the files left over.
     """
     with database.session() as session:
         owner = session.scalars(select(OwnerRow).where(OwnerRow.name == name).with_for_update()).one_or_none()
@@ -79,10 +80,10 @@ def erase_owner(database: Database, files: Files, name: str, address: str) -> Er
         owner_id, rows, freed = owner.id, _count(session, owner.id), list_files(session, owner.id)
         session.execute(delete(OwnerRow).where(OwnerRow.id == owner_id))
         AuditRepository(session).append([AuditEvent("owners delete", owner_id, address, "done")])
-    remove_unreferenced(database, files, freed)
-    left = {file: files.has(file) for file in freed}
-    removed, kept = (tuple(file for file in freed if left[file] is there) for there in (False, True))
-    return Erasure(owner_id, rows, removed, kept)
+    left = remove_unreferenced(database, files, freed)
+    there = {file: files.has(file) for file in freed if file not in left}
+    removed, kept = (tuple(file for file in there if there[file] is is_there) for is_there in (False, True))
+    return Erasure(owner_id, rows, removed, kept, tuple(left))
 
 
 def erase_expired(database: Database, files: Files, days: int) -> int:

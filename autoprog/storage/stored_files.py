@@ -117,13 +117,34 @@ def count_bytes(session: Session, owner_id: str) -> int:
     return session.scalar(select(func.coalesce(func.sum(StoredFileRow.n_bytes), 0)).where(referred)) or 0
 
 
-def remove_unreferenced(database: Database, files: Files, freed: Iterable[StoredFile]) -> None:
-    """Remove those files that no row refers to any more; call it after the deletion of the rows is committed."""
+def remove_unreferenced(database: Database, files: Files, freed: Iterable[StoredFile]) -> list[StoredFile]:
+    """Remove those files that no row refers to any more; call it after the deletion of the rows is committed.
+
+    Parameters
+    ----------
+    database : Database
+        The database.
+    files : Files
+        Its files.
+    freed : iterable of StoredFile
+        Files to which rows referred.
+
+    Returns
+    -------
+    list of StoredFile
+        Those that could not be removed, as the storage or the database refused; each is logged. `sweep` removes them.
+    """
+    left = []
     for file in dict.fromkeys(freed):
-        with database.session() as session:
-            _lock(session, file)
-            if session.scalar(select(~_is_referenced()).where(_is(file))):
-                files.delete(file)
+        try:
+            with database.session() as session:
+                _lock(session, file)
+                if session.scalar(select(~_is_referenced()).where(_is(file))):
+                    files.delete(file)
+        except Exception:  # noqa: BLE001  each storage has errors of its own, and what is deleted stays deleted
+            _log_kept(file)
+            left.append(file)
+    return left
 
 
 def sweep(database: Database, files: Files) -> None:
@@ -139,7 +160,12 @@ def sweep(database: Database, files: Files) -> None:
                     files.delete(file, unfinished=True)
                     session.delete(row)
         except Exception:  # noqa: BLE001  each storage has errors of its own; the file stays until a later call
-            _log.exception("file_not_removed", kind=file.kind, sha256=file.sha256)
+            _log_kept(file)
+
+
+def _log_kept(file: StoredFile) -> None:
+    """Log the present exception, for which a file stays."""
+    _log.exception("file_not_removed", kind=file.kind, sha256=file.sha256)
 
 
 def sign_files(database: Database, files: Files, note: Callable[[Session, StoredFile], None]) -> tuple[int, list[str]]:

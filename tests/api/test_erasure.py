@@ -14,7 +14,16 @@ from autoprog.storage.database import Database, database_now
 from autoprog.storage.erasure import erase_expired, erase_owner
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import AuditRepository
-from autoprog.storage.tables import Base, CohortRow, DiagnosisSessionRow, OwnerRow, SearchRow, SearchStatus
+from autoprog.storage.stored_files import sweep
+from autoprog.storage.tables import (
+    Base,
+    CohortRow,
+    DiagnosisSessionRow,
+    OwnerRow,
+    SearchRow,
+    SearchStatus,
+    StoredFileRow,
+)
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import make_model, open_session, without_groups
 from tests.api.searching import SMALL, SMALL_SPEC, Driver, make_cohort, make_search, multipart, table
@@ -96,12 +105,30 @@ def test_the_deletion_of_an_owner_is_recorded_though_a_file_cannot_be_removed(
     with database.session(read_only=True) as session:
         owner_id = session.scalars(select(OwnerRow.id).where(OwnerRow.name == "ada")).one()
         end = AuditRepository(session).end().sequence
-    with pytest.raises(PermissionError):
-        erase_owner(database, Stuck(str(tmp_path / "files")), "ada", ADDRESS)
+    erased = erase_owner(database, Stuck(str(tmp_path / "files")), "ada", ADDRESS)
+    assert [file.kind for file in erased.left] == ["cohorts"]
+    assert (erased.removed, erased.kept) == ((), ())
     with database.session(read_only=True) as session:
         assert session.scalars(select(OwnerRow)).all() == []
         events = [(event.action, event.resource, event.address) for event in AuditRepository(session).after(end)]
     assert ("owners delete", owner_id, ADDRESS) in events
+
+
+def test_what_is_deleted_stays_deleted_though_its_file_cannot_be_removed(
+    database: Database, files: Files, client_of: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = client_of("ada", *ALL)
+    cohort = make_cohort(ada)
+    with monkeypatch.context() as patch:
+        patch.setattr(Files, "delete", Stuck.delete)
+        assert ada.delete(f"/v1/cohorts/{cohort['id']}").status_code == 204
+        assert ada.get(f"/v1/cohorts/{cohort['id']}").status_code == 404
+    with database.session() as session:
+        kept = [StoredFile(row.kind, row.sha256) for row in session.scalars(select(StoredFileRow))]
+        session.execute(update(StoredFileRow).values(put_at=database_now(session) - timedelta(hours=2)))
+    assert [files.has(file) for file in kept] == [True]
+    sweep(database, files)
+    assert [files.has(file) for file in kept] == [False]
 
 
 def test_what_is_too_old_goes_and_models_stay(

@@ -18,7 +18,9 @@ from fastapi.sse import ServerSentEvent
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
+from api.searches import events as events_module
 from api.searches.events import Followed, Followers
+from autoprog.errors import StoreUnavailableError
 from autoprog.evaluation import Status
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import KeyRepository, SearchRepository
@@ -285,3 +287,44 @@ def test_followers_of_other_searches_go_on_when_one_is_deleted_during_a_look(
             return [[] if first is None else [first.event] + [event.event async for event in streams[0]]]
 
     assert asyncio.run(play()) == [["phase", "finished"]]
+
+
+@pytest.mark.parametrize("outage_s", [60.0, 0.0])
+def test_followers_wait_for_a_database_that_does_not_answer_for_some_time(
+    outage_s: float,
+    database: Database,
+    client: TestClient,
+    local_app: FastAPI,
+    driver: Driver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    followers = local_app.state.context.followers
+    search = make_search(client)
+    claim = driver.claim()
+    find, failed = SearchRepository.places, threading.Event()
+
+    def fail_twice(repository: SearchRepository, search_ids: Collection[str]) -> Mapping[str, Any]:
+        if len(looks) < 2:
+            looks.append(search_ids)
+            raise StoreUnavailableError("no answer")
+        failed.set()
+        return find(repository, search_ids)
+
+    async def play() -> list[str | None]:
+        stream = _follow(followers, database, str(search["id"]))
+        first = asyncio.ensure_future(anext(stream))
+        async with asyncio.timeout(20):
+            if outage_s:
+                await asyncio.to_thread(failed.wait)
+                driver.explore(claim)
+                driver.finish(claim)
+            return [(await first).event] + [event.event async for event in stream]
+
+    looks: list[Collection[str]] = []
+    monkeypatch.setattr(SearchRepository, "places", fail_twice)
+    monkeypatch.setattr(events_module, "_OUTAGE_S", outage_s)
+    if outage_s:
+        assert asyncio.run(play()) == ["phase", "finished"]
+    else:
+        with pytest.raises(StoreUnavailableError):
+            asyncio.run(play())

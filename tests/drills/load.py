@@ -48,7 +48,7 @@ class Load:
     latencies: list[tuple[float, float]] = field(default_factory=list)  # seconds: sent at, answered after
     statuses: Counter[str] = field(default_factory=Counter)
     memory: list[tuple[float, float]] = field(default_factory=list)  # seconds, MiB
-    events: int = 0  # streams that ended before the load did
+    events: int = 0  # streams that the server ended in order
 
     async def run(self, url: str, model: str, waiting: str, process: psutil.Process) -> None:
         """Keep the load up."""
@@ -84,11 +84,15 @@ class Load:
             await asyncio.sleep(_POLL_S)
 
     async def _follow(self, client: httpx2.AsyncClient, search: str) -> None:
-        async with client.stream("GET", f"/v1/searches/{search}/events", timeout=None) as stream:
-            self.statuses[f"events {stream.status_code}"] += 1
-            async for _ in stream.aiter_bytes():
-                pass
-        self.events += 1
+        try:
+            async with client.stream("GET", f"/v1/searches/{search}/events", timeout=None) as stream:
+                self.statuses[f"events {stream.status_code}"] += 1
+                async for _ in stream.aiter_bytes():
+                    pass
+        except httpx2.TransportError as error:
+            self.statuses[f"events {type(error).__name__}"] += 1
+        else:
+            self.events += 1
 
     async def _watch(self, process: psutil.Process) -> None:
         began = time.monotonic()
