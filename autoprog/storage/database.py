@@ -29,6 +29,8 @@ _PRIMARY = 0xFF  # bits of SQLite's extended codes with the primary code
 _DISK_FULL, _IDLE_TOO_LONG, _READ_ONLY = "53100", "25P03", "25006"
 _MIGRATION_LOCK = 7_242_001  # advisory lock that nothing else takes
 
+_NOW = select(func.clock_timestamp())
+
 
 class Database:
     """Everything that outlives a process.
@@ -157,7 +159,7 @@ def database_now(session: Session) -> datetime:
     """Read the database's present time in UTC, the one clock that all processes share."""
     if session.get_bind().dialect.name == "sqlite":
         return datetime.now(UTC)  # SQLite would read the same clock, in milliseconds
-    now: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+    now: datetime = session.connection().execute(_NOW).scalar_one()
     return now.astimezone(UTC)
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import and_, func, insert, or_, select
 from sqlalchemy.orm import Session
 
 from autoprog.errors import ArtifactError
@@ -23,6 +24,10 @@ from autoprog.storage.tables import ApiKeyRow, AuditEventRow
 _LOCK = 7_242_002  # advisory lock that nothing else takes
 _START = "0" * 64
 _CHUNK = 1_000
+_SIGNED = ("sequence", "at", "owner_id", "key_id", "action", "resource", "address", "result", "request_id")
+
+_LOCKING = select(func.pg_advisory_xact_lock(_LOCK))
+_LAST = select(AuditEventRow.sequence, AuditEventRow.sha256).order_by(AuditEventRow.sequence.desc()).limit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +91,22 @@ class AuditRepository:
 
     def append(self, events: Sequence[AuditEvent]) -> None:
         """Append events in order, under a lock until the transaction ends, which should be soon."""
-        if self._session.get_bind().dialect.name == "postgresql":
-            self._session.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        connection = self._session.connection()
+        if connection.dialect.name == "postgresql":
+            connection.execute(_LOCKING)
         end, now = self.end(), database_now(self._session)
-        sequence, sha256 = end.sequence, end.sha256
+        sequence, sha256, rows = end.sequence, end.sha256, []
         for event in events:
             sequence += 1
-            row = AuditEventRow(sequence=sequence, at=now, **asdict(event))
-            sha256 = row.sha256 = _digest(sha256, row)
-            self._session.add(row)
-        self._session.flush()
+            values = {"sequence": sequence, "at": now, **asdict(event)}
+            sha256 = _digest(sha256, values)
+            rows.append({**values, "sha256": sha256})
+        if rows:
+            connection.execute(insert(AuditEventRow), rows)
 
     def end(self) -> ChainEnd:
         """Number and digest of the last event."""
-        last = select(AuditEventRow).order_by(AuditEventRow.sequence.desc()).limit(1)
-        row = self._session.scalars(last).one_or_none()
+        row = self._session.connection().execute(_LAST).one_or_none()
         return ChainEnd(0, _START) if row is None else ChainEnd(row.sequence, row.sha256)
 
     def after(self, sequence: int) -> Iterator[AuditEventRow]:
@@ -178,7 +184,7 @@ class AuditRepository:
             if row.sequence != sequence:
                 msg = f"the audit trail was altered: event {sequence} is missing"
                 raise ArtifactError(msg)
-            sha256 = _digest(sha256, row)
+            sha256 = _digest(sha256, _values(row))
             if row.sha256 != sha256:
                 msg = f"the audit trail was altered: event {sequence} is not the one that was written"
                 raise ArtifactError(msg)
@@ -193,18 +199,17 @@ class AuditRepository:
 
 def audit_document(row: AuditEventRow) -> dict[str, str | int | None]:
     """Complete event as JSON, from which the chain can be verified."""
-    return {**_content(row), "sha256": row.sha256}
+    return {**_content(_values(row)), "sha256": row.sha256}
 
 
-def _digest(previous: str, row: AuditEventRow) -> str:
-    text = json.dumps([previous, _content(row)], sort_keys=True, separators=(",", ":"))
+def _values(row: AuditEventRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _SIGNED}
+
+
+def _digest(previous: str, values: Mapping[str, Any]) -> str:
+    text = json.dumps([previous, _content(values)], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _content(row: AuditEventRow) -> dict[str, str | int | None]:
-    names = ("sequence", "owner_id", "key_id", "action", "resource", "address", "result", "request_id")
-    return {**{name: getattr(row, name) for name in names}, "at": _moment(row.at)}
-
-
-def _moment(at: datetime) -> str:
-    return at.isoformat(timespec="microseconds")
+def _content(values: Mapping[str, Any]) -> dict[str, str | int | None]:
+    return {**values, "at": values["at"].isoformat(timespec="microseconds")}

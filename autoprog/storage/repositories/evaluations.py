@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select
 from sqlalchemy.orm import Session
 
 from autoprog.performance import Direction, metric_direction
@@ -20,6 +20,18 @@ EvaluationOrder = Literal["created", "score"]
 
 _patients = func.coalesce(EvaluationRow.n_patients, 0)
 _MAX_NUMBER = 2**31 - 1
+_TALLIES = (
+    select(
+        EvaluationRow.search_id,
+        EvaluationRow.status,
+        _patients.label("patients"),
+        func.count().label("n"),
+        func.min(EvaluationRow.score).label("lowest"),
+        func.max(EvaluationRow.score).label("highest"),
+    )
+    .where(EvaluationRow.search_id.in_(bindparam("of", expanding=True)))
+    .group_by(EvaluationRow.search_id, EvaluationRow.status, _patients)
+)
 
 
 @dataclass(frozen=True)
@@ -120,19 +132,7 @@ class EvaluationRepository:
 
     def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
         """Count the evaluations of several searches that the owner may see, by search identifier."""
-        query = (
-            select(
-                EvaluationRow.search_id,
-                EvaluationRow.status,
-                _patients.label("patients"),
-                func.count().label("n"),
-                func.min(EvaluationRow.score).label("lowest"),
-                func.max(EvaluationRow.score).label("highest"),
-            )
-            .where(EvaluationRow.search_id.in_([search.id for search in searches]))
-            .group_by(EvaluationRow.search_id, EvaluationRow.status, _patients)
-        )
-        rows = self._session.execute(query).all()
+        rows = self._session.connection().execute(_TALLIES, {"of": [search.id for search in searches]}).all()
         return {search.id: _tally(search, [row for row in rows if row.search_id == search.id]) for search in searches}
 
     def _query(self, owner_id: str, search_id: str, sort: EvaluationOrder) -> tuple[Select[EvaluationRow], Direction]:

@@ -17,6 +17,7 @@ from autoprog.storage.database import database_now, insert_if_absent, is_id, new
 from autoprog.storage.tables import ApiKeyRow, OwnerRow
 
 _PREFIX = "ap"
+_ANY_KEY = select(ApiKeyRow.id).limit(1)
 
 
 def is_key(text: str) -> bool:
@@ -227,7 +228,7 @@ class KeyRepository:
 
     def were_made(self) -> bool:
         """Check whether any key was ever made: a revoked one does not open the server to clients without a key."""
-        return self._session.scalar(select(ApiKeyRow.id).limit(1)) is not None
+        return self._session.connection().execute(_ANY_KEY).one_or_none() is not None
 
     def exists(self) -> bool:
         """Check whether any key has not ended."""
