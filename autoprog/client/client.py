@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autoprog.client.connection import Connection
 from autoprog.client.resources import Cohort, Model, Search
-from autoprog.client.tables import file_of
+from autoprog.client.tables import file_of, kinds_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -78,7 +78,8 @@ class Client:
         Parameters
         ----------
         data : DataFrame, str, Path or bytes
-            Patients, one per row; or a file of them, or its content.
+            Patients, one per row; or a file of them, or its content. A table's ordered categories keep their order, and
+            numbers that are categories are not learnt as numbers, unless `features` says otherwise.
         spec : mapping or None
             What the columns mean, as in the REST API.
         **fields : object
@@ -98,6 +99,8 @@ class Client:
         name, content = file_of(data)
         asked = {"name": name.partition(".")[0] or "cohort", **(spec or {}), **fields}
         asked.setdefault("mode", _mode(asked.get("outcome")))
+        if not isinstance(data, str | Path | bytes) and (kinds := kinds_of(data, asked)):
+            asked["features"] = {**kinds, **asked.get("features", {})}
         parts: dict[str, tuple[str | None, bytes]] = {
             "file": (name, content),
             "spec": (None, json.dumps(asked).encode()),

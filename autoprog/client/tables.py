@@ -26,6 +26,42 @@ def file_of(data: pd.DataFrame | str | Path | bytes) -> tuple[str, bytes]:
     return "cohort.csv.gz", gzip.compress(text.getvalue().encode(), mtime=0)
 
 
+def kinds_of(data: pd.DataFrame, spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What a file does not tell of a table: the order of its categories, and that numbers are names of some."""
+    named = set(_texts(spec))  # columns of the outcome, and others that are no findings
+    found: dict[str, dict[str, Any]] = {}
+    for name in data.select_dtypes(include="category"):
+        column = data[name].cat.remove_unused_categories().cat
+        levels = [str(level) for level in column.categories]
+        if str(name) in named or len(levels) <= 2:  # two levels are alike in any order
+            continue
+        if column.ordered:
+            found[str(name)] = {"kind": "ordinal", "levels": levels}
+        elif all(map(_is_number, levels)):
+            found[str(name)] = {"kind": "categorical"}
+    return found
+
+
+def _texts(document: object) -> Iterator[str]:
+    if isinstance(document, str):
+        yield document
+    elif isinstance(document, Mapping):
+        yield from map(str, document)
+        for value in document.values():
+            yield from _texts(value)
+    elif isinstance(document, Sequence):
+        for value in document:
+            yield from _texts(value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def patients_of(data: pd.DataFrame | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Patients as JSON has them: numbers, texts, booleans and None."""
     if isinstance(data, Sequence):

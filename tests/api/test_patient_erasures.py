@@ -239,7 +239,7 @@ def test_erasure_is_refused_while_a_search_runs(client: TestClient, driver: Driv
     client.post("/v1/searches", json={"cohort_id": other["id"]})
     driver.claim()
     refused = client.post(ERASURES, json={"identifier": IDENTIFIER})
-    assert (refused.status_code, "cancel them first" in refused.json()["detail"]) == (409, True)
+    assert (refused.status_code, "cancel the running searches" in refused.json()["detail"]) == (409, True)
     assert [client.get(f"/v1/cohorts/{each['id']}").json() for each in (cohort, other)] == [cohort, other]
     with database.session() as session:
         session.execute(update(SearchRow).values(status=SearchStatus.FAILED))

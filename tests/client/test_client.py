@@ -64,7 +64,7 @@ def test_patient_is_erased(client: Client, driver: Driver) -> None:
     assert cohort.refresh().n_patients == 39
     client.start_search(cohort, time_s=60)
     driver.claim()
-    with pytest.raises(ServerError, match="cancel them first") as refused:
+    with pytest.raises(ServerError, match="cancel the running searches") as refused:
         client.erase_patient("P8", models="delete")
     assert refused.value.status == 409
 
@@ -78,6 +78,21 @@ def test_data_frame_becomes_cohort(client: Client) -> None:
     assert [each.id for each in client.cohorts()] == [cohort.id]
     cohort.delete()
     assert client.cohorts() == []
+
+
+def test_categories_of_a_data_frame_keep_what_they_are(client: Client) -> None:
+    stage = pd.Categorical.from_codes(np.arange(40) % 3, ["mild", "severe", "worst"], ordered=True)
+    ward = pd.Categorical(np.arange(40) % 4 + 1)
+    table = frame().assign(stage=stage, ward=ward, side=pd.Categorical(["left", "right"] * 20, ordered=True))
+    outcome = {"column": "died", "positive": 1}
+    features = client.create_cohort(table, outcome=outcome).document["features"]
+    assert {each["name"]: each["kind"] for each in features}.items() >= {
+        "stage": "ordinal", "ward": "categorical", "side": "binary",
+    }.items()  # fmt: skip
+    assert next(each["levels"] for each in features if each["name"] == "stage") == ["mild", "severe", "worst"]
+    told = client.create_cohort(table, outcome=outcome, features={"ward": {"kind": "numeric"}}, ignore=["stage"])
+    assert {each["name"]: each["kind"] for each in told.document["features"]}["ward"] == "numeric"
+    assert "stage" not in {each["name"] for each in told.document["features"]}
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "string", "category", "object"])

@@ -93,7 +93,7 @@ def test_a_cohort_that_is_searched_stays_and_its_page_leads_to_the_search(client
     driver.claim()
     page = client.post(f"/cohorts/{search['cohort_id']}/delete", data={"models": "keep"}, headers=BROWSER)
     assert page.status_code == 409
-    assert "cancel them first" in page.text
+    assert "cancel the running searches" in page.text
     assert f'href="/searches/{search["id"]}"' in page.text
 
 

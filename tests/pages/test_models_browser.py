@@ -21,6 +21,10 @@ def test_models_of_each_kind_are_accessible(page_at: PageAt, ended: Ended, kind:
         page = page_at(path, width=width)
         assert_accessible(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    for path in (f"/searches/{ended[kind]['id']}", f"/models/{model_id}"):
+        offered = page_at(path, width=width).get_by_role("link", name="Open the risk calculator")
+        expect(offered).to_have_count(int(kind != "visits"))  # no form asks for visits
+    page = page_at(f"/models/{model_id}/calculator", width=width)
     if kind == "binary":
         page.get_by_label("age", exact=True).fill("250")
         expect(page.locator("#answer")).to_contain_text("outside the training range")

@@ -185,7 +185,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         searches = select(SearchRow.id, SearchRow.status).where(SearchRow.cohort_id == cohort_id).with_for_update()
         running = [row.id for row in self._session.execute(searches) if row.status == SearchStatus.RUNNING]
         if running:
-            msg = f"{len(running)} searches on this cohort are running; cancel them first: {', '.join(running)}"
+            msg = f"cancel the running searches on this cohort first: {', '.join(running)}"
             raise ConflictError(msg)
 
     def _refuse_training(self, cohort_id: str) -> None:

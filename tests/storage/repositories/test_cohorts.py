@@ -192,7 +192,7 @@ def test_files_that_others_need_are_not_removed(database: Database, files: Files
 
 def test_a_cohort_with_a_running_search_stays(database: Database, files: Files, cohort_ids: tuple[str, str]) -> None:
     run_search(database, files, finish=False)
-    with database.session() as session, pytest.raises(ConflictError, match="1 searches on this cohort are running"):
+    with database.session() as session, pytest.raises(ConflictError, match="cancel the running searches"):
         CohortRepository(session).delete(*cohort_ids, models="delete")
     with database.session(read_only=True) as session:
         assert session.scalar(select(func.count()).select_from(EvaluationRow)) == 1
