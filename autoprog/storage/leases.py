@@ -220,7 +220,7 @@ def lock_search(session: Session, search_id: str, token: int) -> Row[Any]:
 _SET = update(SearchRow).where(SearchRow.id == bindparam("of"))
 
 
-def set_on(session: Session, search: Row[Any], values: Mapping[str, Any]) -> None:
+def set_columns(session: Session, search: Row[Any], values: Mapping[str, Any]) -> None:
     """Set columns of a locked search."""
     session.connection().execute(_SET, {"of": search.id, **values})
 
@@ -231,26 +231,26 @@ def begin(session: Session, hold: Hold, lease_s: float) -> None:
     now, spent = search.lease_until - timedelta(seconds=lease_s), search.spent_s
     if hold.token == 1 and search.heard_at is not None:
         spent += _within((now - search.heard_at).total_seconds(), _START_S)
-    set_on(session, search, {"spent_s": spent, "heard_at": now})
+    set_columns(session, search, {"spent_s": spent, "heard_at": now})
 
 
 def extend(session: Session, search: Row[Any], lease_s: float) -> None:
     """Extend a locked search's lease."""
     now = database_now(session)
-    set_on(session, search, {**_counted(search, now), "lease_until": now + timedelta(seconds=lease_s)})
+    set_columns(session, search, {**_counted(search, now), "lease_until": now + timedelta(seconds=lease_s)})
 
 
 def release(session: Session, search: Row[Any]) -> None:
     """Let any runner take a locked search at once."""
     now = database_now(session)
-    set_on(session, search, {**_counted(search, now), "lease_until": now, "runner_id": None})
+    set_columns(session, search, {**_counted(search, now), "lease_until": now, "runner_id": None})
 
 
 def end(session: Session, search: Row[Any], values: Mapping[str, Any]) -> None:
     """End a locked search, and set its status and other columns."""
     now = database_now(session)
     ended = {"lease_until": None, "runner_id": None, "phase": None, "finished_at": now}
-    set_on(session, search, {**_counted(search, now), **ended, **values})
+    set_columns(session, search, {**_counted(search, now), **ended, **values})
 
 
 def _counted(search: Timed, now: datetime) -> dict[str, Any]:

@@ -23,7 +23,18 @@ from autoprog.space import Configuration
 from autoprog.storage.database import Database, database_now, insert_if_absent
 from autoprog.storage.events import append_event, evaluation_payload, finished_payload
 from autoprog.storage.files import Files
-from autoprog.storage.leases import begin, end, extend, is_held, lock_search, lost, release, set_on, spent_s, take_next
+from autoprog.storage.leases import (
+    begin,
+    end,
+    extend,
+    is_held,
+    lock_search,
+    lost,
+    release,
+    set_columns,
+    spent_s,
+    take_next,
+)
 from autoprog.storage.repositories import CohortStatisticsRepository, ModelRepository
 from autoprog.storage.repositories.cohort_statistics import shares
 from autoprog.storage.serialization import (
@@ -129,7 +140,7 @@ class DatabaseStore:
         """Enter a phase. Raises LeaseLostError."""
         with self._database.session() as session:
             search = _hold(session, claim)
-            set_on(session, search, {"phase": phase})
+            set_columns(session, search, {"phase": phase})
             append_event(session, search.id, "phase", {"phase": phase})
 
     def earlier_statistics(self, search_id: str, metric: str) -> tuple[CohortStatistics, ...]:
@@ -148,7 +159,7 @@ class DatabaseStore:
     def record_start(self, claim: Claim, start: Start) -> None:
         """Store the search's start. Raises LeaseLostError."""
         with self._database.session() as session:
-            set_on(session, _hold(session, claim), {"start": start.to_json()})
+            set_columns(session, _hold(session, claim), {"start": start.to_json()})
 
     def record_proposal(self, claim: Claim, proposal: Proposal) -> None:
         """Store a batch before it is evaluated; an existing one stays. Raises LeaseLostError."""
@@ -166,7 +177,7 @@ class DatabaseStore:
             if not insert_if_absent(session, EvaluationRow, values):
                 return
             if search.losses:
-                set_on(session, search, {"losses": 0})
+                set_columns(session, search, {"losses": 0})
             append_event(session, search.id, "evaluation", evaluation_payload(values))
 
     def finish(self, claim: Claim, result: SearchResult, *, cancelled: bool) -> None:
