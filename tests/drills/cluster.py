@@ -25,6 +25,7 @@ import httpx2
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from autoprog.cohort import cleveland
+from tests.drills.disk import Disk
 from tests.drills.network import Network
 from tests.drills.postgres import OwnServer
 from tests.system.server import ROOT
@@ -167,6 +168,8 @@ class Cluster:
         PostgreSQL.
     network : Network or None
         The network of scheduler and workers, which runners then reach without a proxy.
+    disk : Disk or None
+        The disk at the folder of the data.
     root : Path
         Repository whose code the API and the runners run.
     """
@@ -179,9 +182,10 @@ class Cluster:
         searching: bool = True,
         spread: bool = False,
         network: Network | None = None,
+        disk: Disk | None = None,
         root: Path = ROOT,
     ) -> None:
-        self.network = network
+        self.network, self.disk = network, disk
         self._commands: dict[str, tuple[str, ...]] = {}
         self.folder, self.clock, self.proxy, self.scheduler_proxy = folder, Clock(folder), None, None
         self.direct_url, self.url, self.root = postgres, None, root
@@ -392,6 +396,7 @@ class Clients:
         self.statuses[answer.status_code] += 1
         # The same request, sent before, is running: the client library repeats it then, too.
         is_repeated = answer.status_code == 409 and "Idempotency-Key" in answer.text
-        if answer.status_code not in ALLOWED and not is_repeated:
+        is_full = answer.status_code == 507 and self._cluster.disk is not None
+        if answer.status_code not in ALLOWED and not (is_repeated or is_full):
             self.wrong.append(f"{method} {path.split('/')[2]}: {answer.status_code} {json.dumps(answer.text[:300])}")
         return answer

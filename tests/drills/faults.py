@@ -1,13 +1,15 @@
 """Faults of processes, database and clock under load: nothing acknowledged is lost, nothing is done twice.
 
-    python -m tests.drills.faults [--postgres URL | --own-postgres | --cluster URL | --network URL] [--only FAULT ...]
-        [--times 1]
+    python -m tests.drills.faults [--postgres URL | --own-postgres | --cluster URL | --network URL] [--own-disk]
+        [--only FAULT ...] [--times 1]
 
 URL names a server on which databases are made and dropped; without one everything runs on SQLite. With `--own-postgres`
 a server of the drill's own is stopped and started; with `--cluster` the runners' evaluations run on two workers of a
-scheduler, with TLS; with `--network` these are behind a router that drops packets (as root). Each drill starts an
+scheduler, with TLS; with `--network` these are behind a router that drops packets (as root); with `--own-disk` the data
+are on a small disk, which is filled (as root), while the database is SQLite's or `--postgres`. Each drill starts an
 installation, clients that write and read, and a search; then something goes wrong, and ends. Afterwards what was
-acknowledged is there once, the search ends with a model, and all that clients were told is a success, 429 or 503.
+acknowledged is there once, the search ends with a model, and all that clients were told is a success, 429 or 503, or
+507 where the disk is full.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from uuid import uuid4
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from tests.drills.cluster import Clients, Cluster
+from tests.drills.disk import Disk
 from tests.drills.network import Network
 from tests.drills.postgres import own_server
 
@@ -80,6 +83,19 @@ def lock_searches(cluster: Cluster) -> None:
     """Another client of the database holds the table of searches for 20 seconds."""
     with cluster.locked("search"):
         time.sleep(20)
+
+
+def lock_searches_long(cluster: Cluster) -> None:
+    """Another client of the database holds the table of searches for a minute."""
+    with cluster.locked("search"):
+        time.sleep(60)
+
+
+def fill_disk(cluster: Cluster) -> None:
+    """The disk of files, and of SQLite's database, has no byte left for 15 seconds."""
+    assert cluster.disk is not None
+    with cluster.disk.full():
+        time.sleep(15)
 
 
 def suspend(cluster: Cluster) -> None:
@@ -170,7 +186,7 @@ def kill_workers(cluster: Cluster) -> None:
 
 
 ANYWHERE: Mapping[str, Fault] = {"kill-api": kill_api, "suspend": suspend, "clock": move_clock}
-LONG: Mapping[str, Fault] = {"suspend-long": suspend_long}  # only if asked for
+LONG: Mapping[str, Fault] = {"suspend-long": suspend_long, "lock-long": lock_searches_long}  # only if asked for
 ON_POSTGRES: Mapping[str, Fault] = {
     **ANYWHERE,
     "kill-runners": kill_runners,
@@ -189,6 +205,9 @@ ON_CLUSTER: Mapping[str, Fault] = {
     "stall-scheduler": stall_scheduler,
     "suspend": suspend,
 }
+# Data on a disk of their own; only for root.
+OWN_DISK = " on its own disk"
+ON_OWN_DISK: Mapping[str, Fault] = {"full": fill_disk}
 # Scheduler and workers on a network of their own; only for root.
 ON_NETWORK: Mapping[str, Fault] = {"drop": drop_packets, "drop-long": drop_packets_long}
 
@@ -198,6 +217,8 @@ FAULTS: Mapping[str, Mapping[str, Fault]] = {
     "own postgresql": ON_OWN_POSTGRES,
     "cluster": ON_CLUSTER,
     "network": ON_NETWORK,
+    f"sqlite{OWN_DISK}": ON_OWN_DISK,
+    f"postgresql{OWN_DISK}": ON_OWN_DISK,
 }
 
 
@@ -215,7 +236,11 @@ def installation(database: str, url: str | None) -> Iterator[Cluster]:
         if database == "network":
             network = Network()
             stack.callback(network.close)
-        cluster = Cluster(folder, url, spread=database in ("cluster", "network"), network=network)
+        disk = None
+        if database.endswith(OWN_DISK):
+            disk = Disk(folder / "data")
+            stack.callback(disk.close)
+        cluster = Cluster(folder, url, spread=database in ("cluster", "network"), network=network, disk=disk)
         stack.callback(cluster.close)
         cluster.server = server
         yield cluster
@@ -336,6 +361,7 @@ def main() -> None:
     where.add_argument("--own-postgres", action="store_true")
     where.add_argument("--cluster", metavar="URL")
     where.add_argument("--network", metavar="URL")
+    parser.add_argument("--own-disk", action="store_true")
     parser.add_argument("--only", nargs="+", choices=sorted({*LONG}.union(*FAULTS.values())))
     parser.add_argument("--times", type=int, default=1)
     asked = parser.parse_args()
@@ -345,7 +371,7 @@ def main() -> None:
     elif asked.cluster or asked.network:
         database = "cluster" if asked.cluster else "network"
     else:
-        database = "postgresql" if asked.postgres else "sqlite"
+        database = ("postgresql" if asked.postgres else "sqlite") + (OWN_DISK if asked.own_disk else "")
     faults, url = FAULTS[database], asked.postgres or asked.cluster or asked.network
     failed = False
     for _ in range(asked.times):

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.cluster import Cluster
-from tests.drills.faults import EVALUATIONS, FAULTS, installation, strike
+from tests.drills.faults import EVALUATIONS, FAULTS, OWN_DISK, installation, strike
 
 FAULTS_OF_AN_INSTALLATION = 10
 WAIT_S = 0.5  # of clients between their requests, so that installations side by side leave each other time
@@ -169,8 +169,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1e6)
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes end, too
-    servers = {"sqlite": None, "own postgresql": None}
-    servers |= dict.fromkeys(("postgresql", "cluster", "network"), asked.postgres) if asked.postgres else {}
+    servers = dict.fromkeys(("sqlite", "own postgresql", f"sqlite{OWN_DISK}"))
+    on_postgres = ("postgresql", "cluster", "network", f"postgresql{OWN_DISK}")
+    servers |= dict.fromkeys(on_postgres, asked.postgres) if asked.postgres else {}
     databases = {database: url for database, url in servers.items() if database in asked.only}
     results = Results(asked.folder, databases, asked.times, asked.minutes)
     with ThreadPoolExecutor(asked.side_by_side) as pool:
