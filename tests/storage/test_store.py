@@ -478,7 +478,7 @@ def test_the_end_of_a_search_and_the_deletion_of_its_cohort_do_not_lock_each_oth
         cohort = session.scalars(select(CohortRow).with_for_update()).one()
         finishing = pool.submit(store.finish, claim, make_result(), cancelled=False)
         wait_until_someone_waits(database)
-        with pytest.raises(ConflictError, match="are running"):
+        with pytest.raises(ConflictError, match="cancel the running searches"):
             CohortRepository(session).delete(cohort.owner_id, cohort.id, models="delete")
         session.rollback()
         finishing.result(60)
