@@ -15,13 +15,14 @@ def write_rows(file: TextIO, rows: Iterable[Sequence[object]]) -> None:
 
 
 def _harmless(cell: object) -> object:
-    if not isinstance(cell, str) or _is_number(cell):
+    if not isinstance(cell, str) or is_number(cell):
         return cell
     text = cell.replace("\r", " ")  # the writer does not quote it
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Check whether a text is a number."""
     try:
         float(text)
     except ValueError:

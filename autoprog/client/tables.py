@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoprog.spreadsheet import is_number
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -27,7 +29,7 @@ def file_of(data: pd.DataFrame | str | Path | bytes) -> tuple[str, bytes]:
 
 
 def kinds_of(data: pd.DataFrame, spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What a file does not tell of a table: the order of its categories, and that numbers are names of some."""
+    """Declare what a file cannot tell of a table: the order of categories, and categories that look like numbers."""
     named = set(_texts(spec))  # columns of the outcome, and others that are no findings
     found: dict[str, dict[str, Any]] = {}
     for name in data.select_dtypes(include="category"):
@@ -37,7 +39,7 @@ def kinds_of(data: pd.DataFrame, spec: Mapping[str, Any]) -> dict[str, dict[str,
             continue
         if column.ordered:
             found[str(name)] = {"kind": "ordinal", "levels": levels}
-        elif all(map(_is_number, levels)):
+        elif all(map(is_number, levels)):
             found[str(name)] = {"kind": "categorical"}
     return found
 
@@ -52,14 +54,6 @@ def _texts(document: object) -> Iterator[str]:
     elif isinstance(document, Sequence):
         for value in document:
             yield from _texts(value)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def patients_of(data: pd.DataFrame | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ _CLAIM_LOCK = 7_242_003  # advisory lock that nothing else takes
 
 
 class Timed(Protocol):
-    """What tells how much of its budget a search has spent."""
+    """A search's columns from which the time that it has spent is computed."""
 
     @property
     def spent_s(self) -> float:
@@ -181,7 +181,7 @@ def end_lease(session: Session, row: JobRow) -> None:
 
 
 def is_held(table: type[SearchRow | JobRow]) -> ColumnElement[bool]:
-    """Whether a row is held, with parameters `held_id` and `held_token`."""
+    """The condition that a row is held; its parameters are `held_id` and `held_token`."""
     held_id: BindParameter[str] = bindparam("held_id")
     held_token: BindParameter[int] = bindparam("held_token")
     return and_(table.id == held_id, table.token == held_token, table.status == _RUNNING)
