@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from autoprog.cohort.event_array import event_times
 from autoprog.cohort.strata import event_strata, stratified_rows, stratified_sample
 from autoprog.cohort.target import Mode, Outcome, Real, Rescale, Target
+from autoprog.fitted_pipeline import predict_proba
 
 # A pipeline that is certain and wrong about one patient must not be ruled out by him alone.
 _LEAST = 1e-4
@@ -100,7 +101,7 @@ class Binary(Target):
 
     def predict(self, pipeline: Any, X: NDArray[np.float64], times: Sequence[float]) -> NDArray[np.float64]:  # noqa: ANN401  a fitted estimator
         """Predict the risk, shape = (n,)."""
-        risks: NDArray[np.float64] = pipeline.predict_proba(X)[:, 1]
+        risks: NDArray[np.float64] = predict_proba(pipeline, X)[:, 1]
         return risks
 
     def of_interest(self, F: NDArray[Real]) -> NDArray[Real]:

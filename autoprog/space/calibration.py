@@ -40,6 +40,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.fitted_pipeline import predict_proba
 from autoprog.space._base import Algorithm, Cost, Input, TableShape
 from autoprog.space.event_times import CalibratedIncidence
 from autoprog.space.groups import Groups, with_groups
@@ -123,7 +124,7 @@ class Calibrated(CalibratedClassifierCV):  # type: ignore[misc]
 
 
 def _log_odds(fitted: BaseEstimator, X: NDArray[Any]) -> _Floats:
-    z: _Floats = logit(np.clip(fitted.predict_proba(X)[:, 1], _EPSILON, 1 - _EPSILON))
+    z: _Floats = logit(np.clip(predict_proba(fitted, X)[:, 1], _EPSILON, 1 - _EPSILON))
     return z
 
 

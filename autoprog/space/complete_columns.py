@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
+
+from autoprog.space.fitted_rows import check_rows
 
 
 # A learner that takes missing cells learns nothing from a complete column: gradient boosting would send a patient with
@@ -34,10 +36,7 @@ class CompleteColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """These patients with the cells filled, shape = (n_patients, n_columns)."""
-        check_is_fitted(self)
-        table: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
+        table = check_rows(self, X)
         filled: NDArray[np.float64] = np.where(np.isnan(table), self.values_, table)
         return filled
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from autoprog.cohort import Feature
+from autoprog.space.fitted_rows import check_rows
 
 MAX_DUMMIES = 50
 _MIN_RANGE = 2.0**-7
@@ -62,10 +63,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Design matrix of these patients, shape = (n_patients, n_columns); NaN is missing."""
-        check_is_fitted(self)
-        cells: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
+        cells = check_rows(self, X)
         if not any(self.n_levels) and not self.indicated:
             return cells * self.scale_
         widths = [1 if self.codes else max(1, min(n, MAX_DUMMIES)) for n in self.n_levels]

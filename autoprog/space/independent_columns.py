@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
+
+from autoprog.space.fitted_rows import check_rows
 
 # Tolerance of R's lm.
 _UNEXPLAINED = 1e-7
@@ -53,8 +55,7 @@ class IndependentColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """The kept columns of these patients, shape = (n_patients, n_kept)."""
-        check_is_fitted(self)
-        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = check_rows(self, X, missing=False)
         return columns[:, self.kept_]
 
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.fitted_pipeline import transform
 from autoprog.space.event_times.outcomes import has_event
 from autoprog.space.groups import Groups, with_groups
 from autoprog.space.path import PathFit
@@ -93,5 +94,6 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
             Nondecreasing in time; the sum over causes is at most 1.
         """
         check_is_fitted(self)
-        incidence: NDArray[np.float64] = self.learner_.cumulative_incidence(self.stages_.transform(X), times)
+        columns = transform(self.stages_, np.asarray(X))
+        incidence: NDArray[np.float64] = self.learner_.cumulative_incidence(columns, times)
         return incidence

@@ -30,7 +30,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
+
+from autoprog.space.fitted_rows import check_rows
 
 KERNEL_COMPONENTS = "autoprog.space.features.kernel_components.KernelComponents"
 
@@ -88,8 +90,7 @@ class KernelComponents(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Components of these patients, by descending eigenvalue, shape = (n_patients, n_components)."""
-        check_is_fitted(self)
-        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = check_rows(self, X, missing=False)
         components = np.empty((len(columns), self.dual_.shape[1]))
         for batch in gen_batches(len(columns), max(1, _CELLS_AT_ONCE // len(self.landmarks_))):
             k_x = self.centerer_.transform(self._kernel(columns[batch], self.landmarks_), copy=False)

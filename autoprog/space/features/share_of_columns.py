@@ -8,7 +8,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
+
+from autoprog.space.fitted_rows import check_rows
 
 SHARE_OF_COLUMNS = "autoprog.space.features.share_of_columns.ShareOfColumns"
 
@@ -33,8 +35,7 @@ class ShareOfColumns(MetaEstimatorMixin, TransformerMixin, BaseEstimator):  # ty
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Transform any number of patients; a single column stays as it is."""
-        check_is_fitted(self, "transformer_")
-        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = check_rows(self, X, missing=False)
         if self.transformer_ is None:
             return columns
         transformed: NDArray[np.float64] = self.transformer_.transform(columns)

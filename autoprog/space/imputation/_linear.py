@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.imputation._conditional_mean import MissingCells
 from autoprog.space.imputation._observed import observed_range
 
@@ -38,10 +39,7 @@ class LinearImputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Impute the missing cells of these patients; observed cells stay."""
-        check_is_fitted(self)
-        table: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
+        table = check_rows(self, X)
         missing = np.isnan(table)
         Z = np.where(missing, 0.0, (table - self.location_) / self.scale_)
         MissingCells(missing).impute(Z, self.precision_)

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401  makes IterativeImputer importable
 from sklearn.impute import IterativeImputer
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.hyperparameters import Integer, Parameter
 from autoprog.space.imputation._observed import observed_range
 
@@ -35,10 +35,7 @@ class ChainedEquations(IterativeImputer):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Impute the missing cells of these patients; observed cells stay."""
-        check_is_fitted(self)
-        table: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
+        table = check_rows(self, X)
         filled: NDArray[np.float64] = self.initial_imputer_.transform(table)
         # A column with at most one distinct observed value needs no regression.
         varies = self.lowest_ < self.highest_

@@ -17,9 +17,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 
 # Fewest patients in a leaf: missForest's default for numbers.
@@ -103,10 +104,7 @@ class MissForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Impute the missing cells of these patients; observed cells stay."""
-        check_is_fitted(self)
-        table: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
+        table = check_rows(self, X)
         missing = np.isnan(table)
         filled: NDArray[np.float64] = self.initial_imputer_.transform(table)
         for _ in range(self.n_iter_):

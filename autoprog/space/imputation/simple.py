@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 
 from autoprog.space._base import Algorithm, Cost, Input, TableShape
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.hyperparameters import Parameter
 
 
@@ -28,6 +29,11 @@ class MedianImputer(SimpleImputer):  # type: ignore[misc]
         # The medians of a table with one row are that row.
         fitted: Self = super().fit([[_median(column) for column in table.T]])
         return fitted
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Fill the missing cells of any patients."""
+        table = check_rows(self, X)
+        return np.where(np.isnan(table), self.statistics_, table)
 
 
 def _median(column: NDArray[np.float64]) -> float:

@@ -12,9 +12,10 @@ from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.hyperparameters import Choice, Integer, Parameter
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
@@ -56,8 +57,7 @@ class GaussianProcess(BinaryClassifier):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probability of each class: Phi(f) averaged over the posterior of f, shape = (n_patients, 2)."""
-        check_is_fitted(self)
-        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = check_rows(self, X, missing=False)
         blocks = (columns[start : start + _BLOCK] for start in range(0, len(columns), _BLOCK))
         risk = np.concatenate([self._risk(block) for block in blocks])
         return np.column_stack([1.0 - risk, risk])

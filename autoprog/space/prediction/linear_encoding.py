@@ -26,7 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
+
+from autoprog.space.fitted_rows import check_rows
 
 _CLIP = 3.0
 _MIN_PATIENTS, _MIN_SHARE = 3, 0.002
@@ -62,8 +64,7 @@ class LinearEncoding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Encode patients, shape = (n_patients, n_columns_out_)."""
-        check_is_fitted(self)
-        x: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        x = check_rows(self, X)
         return np.asarray((self._encoded(x) - self.mean_) / self.deviation_)
 
     def _encoded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.path import FittedPath, HeldOut, grid_up_to
 from autoprog.space.prediction.linear_encoding import LinearEncoding
@@ -97,8 +98,7 @@ class EpochwisePerceptron(BinaryClassifier):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
-        check_is_fitted(self)
-        columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        columns = check_rows(self, X)
         z = np.asarray(self.encoding_.transform(columns))
         blocks = [self._logits(z[start : start + _BLOCK]) for start in range(0, len(z), _BLOCK)]
         logits = np.concatenate(blocks)

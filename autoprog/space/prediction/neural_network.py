@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.groups import Groups
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
@@ -67,8 +68,7 @@ class MultilayerPerceptron(BinaryClassifier):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
-        check_is_fitted(self)
-        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = check_rows(self, X, missing=False)
         blocks = (columns[start : start + _BLOCK] for start in range(0, len(columns), _BLOCK))
         logits = np.concatenate([self._logits(block) for block in blocks])
         return np.column_stack([expit(-logits), expit(logits)])

@@ -34,9 +34,10 @@ from sklearn.base import BaseEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from autoprog.space._base import Algorithm, Cost, Input, TableShape
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.path import FittedPath, HeldOut, grid_up_to
 from autoprog.space.prediction.linear_encoding import LinearEncoding
@@ -99,8 +100,7 @@ class PenalisedLogistic(BinaryClassifier):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
-        check_is_fitted(self)
-        columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        columns = check_rows(self, X)
         logits = self._columns(columns) @ self.coef_ + self.intercept_
         return np.column_stack([expit(-logits), expit(logits)])
 

@@ -21,7 +21,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
+
+from autoprog.space.fitted_rows import check_rows
 
 # Columns with fewer distinct values stay linear.
 _MIN_VALUES = 8
@@ -58,8 +60,7 @@ class RestrictedCubicSplines(TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """The splines of any patients, without the linear columns, shape = (n_patients, m)."""
-        check_is_fitted(self)
-        x: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        x = check_rows(self, X, missing=False)
         return np.asarray((self._splines(x) - self.mean_) / self.deviation_)
 
     def _splines(self, x: NDArray[np.float64]) -> NDArray[np.float64]:

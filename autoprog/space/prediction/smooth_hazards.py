@@ -31,9 +31,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from scipy.stats import norm
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from autoprog.space._base import Algorithm, Cost, Input, TableShape
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.hyperparameters import Choice, Float, Integer, Parameter
 from autoprog.space.path import grid_up_to
 from autoprog.space.prediction.linear_encoding import LinearEncoding
@@ -93,8 +94,7 @@ class SmoothCox(BaseEstimator):  # type: ignore[misc]
         return self.cox_.predict_survival(self._columns(self._encoded(X)), horizons)
 
     def _encoded(self, X: ArrayLike) -> _Floats:
-        check_is_fitted(self)
-        columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        columns = check_rows(self, X)
         return np.asarray(self.encoding_.transform(columns))
 
     def _columns(self, z: _Floats) -> _Floats:
@@ -142,8 +142,7 @@ class AcceleratedFailureTime(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> _Floats:
         """Negative location of log time, shape = (n_patients,): higher is worse."""
-        check_is_fitted(self)
-        columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        columns = check_rows(self, X)
         return np.asarray(-(self.intercept_ + self.encoding_.transform(columns) @ self.coef_))
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> _Floats:

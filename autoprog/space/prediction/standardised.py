@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.groups import Groups, with_groups
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
@@ -42,7 +43,8 @@ class Standardised(BinaryClassifier):
         return probability
 
     def _standardised(self, X: ArrayLike) -> NDArray[np.float64]:
-        columns: NDArray[np.float64] = self.scaler_.transform(X) - self.origin
+        scaler = self.scaler_
+        columns: NDArray[np.float64] = (check_rows(scaler, X) - scaler.mean_) / scaler.scale_ - self.origin
         return columns
 
     def __sklearn_tags__(self) -> Tags:

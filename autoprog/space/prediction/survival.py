@@ -29,10 +29,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.event_times.penalty import ridge_penalty
+from autoprog.space.fitted_rows import check_rows
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.prediction.bounds import least_in_leaf
 from autoprog.survival import fit_cox
@@ -70,8 +71,7 @@ class CoxRegression(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Log hazard ratio of each patient against one with mean columns, shape = (n_patients,)."""
-        check_is_fitted(self)
-        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = check_rows(self, X, missing=False)
         return np.asarray((columns - self.centre_) @ self.coef_)
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
@@ -132,17 +132,13 @@ class SurvivalForest(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Cumulative hazard summed over the grid, shape = (n_patients,): higher is worse."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        X = check_rows(self, X)
         return np.asarray(self.forest_.predict(X))
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
         """P(T > t | x), the mean Kaplan-Meier estimate of the patient's leaves, shape = (n_patients, n_horizons)."""
         t = _checked(horizons)
-        check_is_fitted(self)
-        columns: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
+        columns = check_rows(self, X)
         grid = np.concatenate([[0.0], self.forest_.unique_times_])
         survival = np.column_stack(
             [np.ones(len(columns)), self.forest_.predict_survival_function(columns, return_array=True)]
