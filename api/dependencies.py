@@ -109,9 +109,10 @@ async def _write_session(request: Request, context: ContextDependency) -> AsyncI
 
 
 async def _read_session(request: Request, context: ContextDependency) -> AsyncIterator[Session]:
-    reading = context.database.session(read_only=True)
-    async with context.reading.take(_find_owner(request)), contextmanager_in_threadpool(reading) as session:
-        yield session
+    async with context.reading.take(_find_owner(request)):
+        # On the event loop: neither the begin nor the end of a reader's transaction sends or waits for anything.
+        with context.database.session(read_only=True) as session:
+            yield session
 
 
 # Scope "function" ends the transaction before the response is sent: what a client reads has been committed. A route

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 
-from anyio import fail_after
-
-from api.turns import Turns
+from api.turns import OutOfPatienceError, Turns
 from autoprog.errors import StoreUnavailableError
 
 
@@ -34,11 +32,9 @@ class Places:
     @asynccontextmanager
     async def take(self, who: str) -> AsyncIterator[None]:
         """Wait for an owner's place and hold it while the block runs; raises StoreUnavailableError if it takes long."""
-        async with AsyncExitStack() as stack:
-            try:
-                with fail_after(self._patience_s):
-                    await stack.enter_async_context(self._turns.turn(who))
-            except TimeoutError:
-                msg = "too many requests wait for the database"
-                raise StoreUnavailableError(msg) from None
-            yield
+        try:
+            async with self._turns.turn(who, patience_s=self._patience_s):
+                yield
+        except OutOfPatienceError:
+            msg = "too many requests wait for the database"
+            raise StoreUnavailableError(msg) from None

@@ -7,8 +7,10 @@ running is next. A request whose client leaves while it waits is not begun.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
@@ -28,6 +30,10 @@ MAX_WAITING = 100
 """Largest number of one owner's requests that wait for their turn."""
 
 
+class OutOfPatienceError(Exception):
+    """No turn came in time."""
+
+
 class Turns:
     """The requests that compute and wait, over all threads and event loops of a process."""
 
@@ -41,15 +47,17 @@ class Turns:
         self._last: dict[str, int] = {}  # number of the last turn of each owner with requests running or waiting
 
     @asynccontextmanager
-    async def turn(self, owner_id: str, has_left: Callable[[], Awaitable[bool]] | None = None) -> AsyncIterator[None]:
-        """Wait for a turn and hold it while the block runs; raises QueueFullError and ClientDisconnect."""
+    async def turn(
+        self, owner_id: str, has_left: Callable[[], Awaitable[bool]] | None = None, patience_s: float = math.inf
+    ) -> AsyncIterator[None]:
+        """Wait for a turn and hold it while the block runs.
+
+        Raises QueueFullError, ClientDisconnect if `has_left` says so, and OutOfPatienceError after `patience_s`.
+        """
         mine = self._stand_in_line(owner_id)
         try:
-            given = asyncio.wrap_future(mine)
-            while not mine.done():
-                await asyncio.wait({given}, timeout=None if has_left is None else _LOOK_S)
-                if has_left is not None and not mine.done() and await has_left():
-                    raise ClientDisconnect
+            if not mine.done():
+                await _wait(mine, has_left, patience_s)
             yield
         finally:
             self._leave(owner_id, mine)
@@ -89,3 +97,14 @@ class Turns:
             self._given += 1
             self._last[owner_id] = self._given
         self._last = {each: number for each, number in self._last.items() if each in self._lines or self._running[each]}
+
+
+async def _wait(mine: Future[None], has_left: Callable[[], Awaitable[bool]] | None, patience_s: float) -> None:
+    given, end = asyncio.wrap_future(mine), time.monotonic() + patience_s
+    while not mine.done():
+        left_s = end - time.monotonic()
+        if left_s <= 0:
+            raise OutOfPatienceError
+        await asyncio.wait({given}, timeout=min(_LOOK_S, left_s))
+        if has_left is not None and not mine.done() and await has_left():
+            raise ClientDisconnect

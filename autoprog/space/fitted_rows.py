@@ -23,6 +23,7 @@ def check_rows(estimator: BaseEstimator, X: ArrayLike, *, missing: bool = True) 
     Returns
     -------
     ndarray, shape = (n_patients, n_features)
+        `X` itself if it needs no conversion.
 
     Raises
     ------

@@ -44,7 +44,8 @@ class Requests:
 
     async def end(self, name: str) -> None:
         self._ends[name].set()
-        await asyncio.sleep(0.01)
+        for _ in range(20):  # rounds of the event loop, which a time would not promise on a busy machine
+            await asyncio.sleep(0)
 
     async def end_all(self) -> None:
         for end in self._ends.values():
