@@ -1,14 +1,21 @@
-"""Routes that take JSON: the sender is authenticated before the body is read, and a large body delays nobody else."""
+"""Routes that take and give JSON: the sender is authenticated before the body is read, and no document delays others.
+
+FastAPI parses requests and writes responses on the event loop; here the threads do so that handle them.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Coroutine
+from functools import wraps
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from api.auth import admit
 from api.dependencies import get_context
@@ -22,7 +29,11 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class JsonRoute(APIRoute):
-    """A route that takes JSON: the key is checked first, then the media type; the body is parsed in a thread."""
+    """A route that takes JSON: the key is checked first, then the media type; threads read and write documents."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401  FastAPI's
+        status = options.get("status_code") or HTTPStatus.OK
+        super().__init__(path, _writing(endpoint, int(status)), **options)
 
     # FastAPI itself parses a body on the event loop, before any dependency has asked who sent it.
     def get_route_handler(self) -> Handler:
@@ -47,6 +58,24 @@ class JsonRoute(APIRoute):
                 return await run_in_threadpool(refuse, sent, principal, answer)
 
         return admit_and_read
+
+
+def _writing(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
+    """Have a function write the document that it returns; one that sets headers on a response leaves that to it."""
+    takes = inspect.signature(endpoint, eval_str=True).parameters.values()
+    if inspect.iscoroutinefunction(endpoint) or inspect.isasyncgenfunction(endpoint):
+        return endpoint
+    if any(parameter.annotation is Response for parameter in takes):
+        return endpoint
+
+    @wraps(endpoint)
+    def write(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        document = endpoint(*given, **named)
+        if not isinstance(document, BaseModel):
+            return document
+        return Response(document.model_dump_json(by_alias=True), status, media_type="application/json")
+
+    return write
 
 
 async def _read_and_handle(sent: JsonRequest, handle: Handler) -> Response | InvalidInputError:
