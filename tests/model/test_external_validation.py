@@ -138,6 +138,9 @@ def test_faults_of_features_outcome_and_subgroups_come_together() -> None:
     few = np.concatenate([healthy, np.flatnonzero(cohort.y == 1)[:9]])
     with pytest.raises(InvalidInputError, match="only 9 patients have the outcome; a recalibration takes at least 10"):
         update_model(model(), replace(cohort, X=cohort.X[few], y=cohort.y[few]), "intercept")
+    weighted = weigh(cohort.take(few), np.full(len(few), 5))
+    with pytest.raises(InvalidInputError, match="only 9 patients have the outcome; a recalibration takes at least 10"):
+        update_model(model(), weighted, "intercept")
 
 
 def test_a_clinician_s_rules_go_with_the_model() -> None:
