@@ -127,9 +127,7 @@ def describe_by_outcome(cohort: Cohort) -> CohortDescription:
 
 def _describe(feature: Feature, x: _Floats, had: NDArray[np.bool_], patient: NDArray[np.int64]) -> FeatureSummary:
     all_rows = np.ones(len(x), dtype=np.bool_)
-    everyone, with_outcome, without = (
-        _summarise(feature, x[rows], patient[rows]) for rows in (all_rows, had, ~had)
-    )
+    everyone, with_outcome, without = (_summarise(feature, x[rows], patient[rows]) for rows in (all_rows, had, ~had))
     missing = np.isnan(x)
     observed = [x[had & ~missing], x[~had & ~missing]]
     if not all(len(values) for values in observed):

@@ -113,7 +113,7 @@ class TimeToEventSpec(EventSpec):
             raise ValueError(msg)
         unit = self.time_unit or ""
         if self.dates is not None and is_unit(unit) and units_differ(unit, self.dates.unit):
-            msg = f"time_unit is {unit}, and the dates make times in {self.dates.unit}: name one unit, beside from and to"
+            msg = f"time_unit is {unit}, and the dates make times in {self.dates.unit}: name one, beside from and to"
             raise ValueError(msg)
         return self
 
