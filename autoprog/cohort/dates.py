@@ -30,6 +30,8 @@ Unit = Literal["days", "months", "years"]
 DAYS_IN: dict[Unit, float] = {"days": 1.0, "months": 365.25 / 12, "years": 365.25}
 """Days in a unit; months and years are average ones."""
 
+_UNITS = ("minute", "hour", "day", "week", "month", "year")
+
 # The zone is ignored: local time counts.
 _CLOCK = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z| ?[+-]\d{2}(?::?\d{2})?)?)?"
 _ISO = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){_CLOCK}", re.ASCII)
@@ -61,6 +63,11 @@ class FollowUpDates(BaseModel):
     def name(self) -> str:
         """Name of the column that is computed: `months from admission to last_contact`."""
         return difference_name(self.start, self.end, self.unit)
+
+
+def is_unit(text: str) -> bool:
+    """Check whether a text names a unit of time, rather than being a word of another language."""
+    return text.strip().casefold().removesuffix("s") in _UNITS
 
 
 def difference_name(start: str, end: str, unit: Unit) -> str:

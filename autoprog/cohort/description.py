@@ -53,11 +53,14 @@ class GroupSummary:
         None for a feature with levels, and without observed values.
     counts : tuple of int
         Patients of each level; empty for a number.
+    different : tuple of int
+        The same, each counted once whatever the weight.
     """
 
     n_missing: int
     number: NumberSummary | None
     counts: tuple[int, ...]
+    different: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +117,17 @@ def describe_by_outcome(cohort: Cohort) -> CohortDescription:
     CohortDescription
         Every feature in all patients, and in those with and without the outcome.
     """
-    X, had = cohort.X, cohort.y == 1
+    X, had, patient = cohort.X, cohort.y == 1, cohort.patient
     if cohort.visits is not None:
-        _, first, patient = np.unique(cohort.visits.patient, return_index=True, return_inverse=True)
-        X, had = X[first], np.bincount(patient, had) > 0
-    features = tuple(_describe(feature, x, had) for feature, x in zip(cohort.features, X.T, strict=True))
+        patient, first, visits_of = np.unique(patient, return_index=True, return_inverse=True)
+        X, had = X[first], np.bincount(visits_of, had) > 0
+    features = tuple(_describe(feature, x, had, patient) for feature, x in zip(cohort.features, X.T, strict=True))
     return CohortDescription(len(had), int(had.sum()), features)
 
 
-def _describe(feature: Feature, x: _Floats, had: NDArray[np.bool_]) -> FeatureSummary:
-    everyone, with_outcome, without = (_summarise(feature, values) for values in (x, x[had], x[~had]))
+def _describe(feature: Feature, x: _Floats, had: NDArray[np.bool_], patient: NDArray[np.int64]) -> FeatureSummary:
+    all_rows = np.ones(len(x), dtype=np.bool_)
+    everyone, with_outcome, without = (_summarise(feature, x[rows], patient[rows]) for rows in (all_rows, had, ~had))
     missing = np.isnan(x)
     observed = [x[had & ~missing], x[~had & ~missing]]
     if not all(len(values) for values in observed):
@@ -140,17 +144,20 @@ def _describe(feature: Feature, x: _Floats, had: NDArray[np.bool_]) -> FeatureSu
     return FeatureSummary(feature, everyone, with_outcome, without, difference, of_missing)
 
 
-def _summarise(feature: Feature, x: _Floats) -> GroupSummary:
-    observed = x[~np.isnan(x)]
+def _summarise(feature: Feature, x: _Floats, patient: NDArray[np.int64]) -> GroupSummary:
+    known = ~np.isnan(x)
+    observed = x[known]
     n_missing = len(x) - len(observed)
     if feature.kind != "numeric":
-        counts = np.bincount(observed.astype(np.intp), minlength=len(feature.levels))
-        return GroupSummary(n_missing, None, tuple(counts.tolist()))
+        codes = observed.astype(np.intp)
+        _, once = np.unique(patient[known], return_index=True)
+        counts, different = (np.bincount(some, minlength=len(feature.levels)) for some in (codes, codes[once]))
+        return GroupSummary(n_missing, None, tuple(counts.tolist()), tuple(different.tolist()))
     if not len(observed):
-        return GroupSummary(n_missing, None, ())
+        return GroupSummary(n_missing, None, (), ())
     deviation = float(observed.std(ddof=1)) if len(observed) > 1 else 0.0
     quartiles = np.quantile(observed, [0.25, 0.5, 0.75]).tolist()
-    return GroupSummary(n_missing, NumberSummary(float(observed.mean()), deviation, *quartiles), ())
+    return GroupSummary(n_missing, NumberSummary(float(observed.mean()), deviation, *quartiles), (), ())
 
 
 def difference_of_numbers(x1: _Floats, x0: _Floats) -> float | None:

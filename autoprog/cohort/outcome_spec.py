@@ -8,8 +8,9 @@ from typing import Annotated
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from autoprog.cohort.canonical import short
-from autoprog.cohort.dates import FollowUpDates
+from autoprog.cohort.dates import FollowUpDates, is_unit
 from autoprog.cohort.spec_values import FROZEN, CellValue, ColumnName, Duration, ShortText
+from autoprog.cohort.target import units_differ
 
 MAX_HORIZONS = 50
 """Maximum number of horizons of a cohort."""
@@ -109,6 +110,10 @@ class TimeToEventSpec(EventSpec):
             raise ValueError(msg)
         if self.dates is not None and self.event in {self.dates.start, self.dates.end}:
             msg = f"the event and a date are both column {short(self.event, 60)}"
+            raise ValueError(msg)
+        unit = self.time_unit or ""
+        if self.dates is not None and is_unit(unit) and units_differ(unit, self.dates.unit):
+            msg = f"time_unit is {unit}, and the dates make times in {self.dates.unit}: name one, beside from and to"
             raise ValueError(msg)
         return self
 

@@ -56,11 +56,13 @@ def compared_by_rank(history: History) -> tuple[Risks, Risks] | None:
 def few_of_an_outcome(
     cohort: Cohort, with_it: NDArray[np.bool_], without: NDArray[np.bool_], least: int, horizon: float | None = None
 ) -> list[str]:
-    """Say so if fewer than `least` rows have the outcome, or are known not to have it."""
-    fewer = min(int(with_it.sum()), int(without.sum()))
+    """Say so if fewer than `least` rows, each patient's copies counted once, have the outcome, or surely not."""
+    row = np.arange(cohort.n_rows) if cohort.sampled is None else cohort.sampled
+    n_with, n_without = (len(np.unique(row[rows])) for rows in (with_it, without))
+    fewer = min(n_with, n_without)
     if fewer >= least:
         return []
-    what = "have the outcome" if fewer == with_it.sum() else "are known not to have the outcome"
+    what = "have the outcome" if fewer == n_with else "are known not to have the outcome"
     if horizon is not None:
         what = f"{what} until the model's horizon {horizon:g}"
     return [f"only {count_text(fewer, cohort.outcome.row)} {what}; a recalibration takes at least {least}"]

@@ -145,19 +145,24 @@ def explain_typical_patients(
 
 
 def _typical_values(cohort: Cohort, rows: NDArray[np.intp]) -> list[float]:
-    return [_typical_value(feature, x) for feature, x in zip(cohort.features, cohort.X[rows].T, strict=True)]
+    patient = cohort.patient[rows]
+    return [_typical_value(feature, x, patient) for feature, x in zip(cohort.features, cohort.X[rows].T, strict=True)]
 
 
-def _typical_value(feature: Feature, x: _Floats) -> float:
-    """Median or most frequent level; NaN if fewer patients have it than may be told of."""
+def _typical_value(feature: Feature, x: _Floats, patient: NDArray[np.int64]) -> float:
+    """Median or most frequent level; NaN if fewer patients have it than may be told of, copies counted once."""
     known = x[~np.isnan(x)]
-    if len(known) < MIN_COUNTED:
+    if _count(patient[~np.isnan(x)]) < MIN_COUNTED:
         return float("nan")
     if feature.kind == "numeric":
         # A value that occurs, so that numbers of something stay whole.
         return float(np.quantile(known, 0.5, method="inverted_cdf"))
-    counts = np.bincount(known.astype(np.intp), minlength=len(feature.levels))
-    return float(counts.argmax()) if counts.max() >= MIN_COUNTED else float("nan")
+    level = float(np.bincount(known.astype(np.intp)).argmax())
+    return level if _count(patient[x == level]) >= MIN_COUNTED else float("nan")
+
+
+def _count(patient: NDArray[np.int64]) -> int:
+    return len(np.unique(patient))
 
 
 def _value(feature: Feature, x: float) -> float | str:

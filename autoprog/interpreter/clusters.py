@@ -44,19 +44,23 @@ class Clusters:
         The patient of each visit; None if every row is a patient.
     group : ndarray, shape = (n_rows,), or None
         The patients, or coarser groups; None if all rows are independent.
+    sampled : ndarray, shape = (n_rows,), or None
+        The patient of whom each row is a copy, where patients have weights; None if no row is a copy.
     """
 
     patient: NDArray[np.int64] | None = None
     group: NDArray[np.int64] | None = None
+    sampled: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, cohort: Cohort) -> Self:
         """Make the clusters of a cohort's rows."""
-        return cls(None if cohort.visits is None else cohort.visits.patient, cohort.groups)
+        return cls(None if cohort.visits is None else cohort.visits.patient, cohort.groups, cohort.sampled)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Clusters:
         """Select some of the rows."""
-        return Clusters(*(None if codes is None else codes[rows] for codes in (self.patient, self.group)))
+        parts = (self.patient, self.group, self.sampled)
+        return Clusters(*(None if codes is None else codes[rows] for codes in parts))
 
     @property
     def row(self) -> str:
@@ -64,8 +68,12 @@ class Clusters:
         return "patient" if self.patient is None else "visit"
 
     def n_patients(self, rows: NDArray[np.bool_]) -> int:
-        """Count the distinct patients of some rows."""
+        """Count the distinct patients of some rows; with weights, all those for whom they stand."""
         return int(np.count_nonzero(rows)) if self.patient is None else len(np.unique(self.patient[rows]))
+
+    def n_different(self, rows: NDArray[np.bool_]) -> int:
+        """Count the distinct patients of some rows, each once whatever the weight."""
+        return self.n_patients(rows) if self.sampled is None else len(np.unique(self.sampled[rows]))
 
     def counted(self, rows: NDArray[np.bool_]) -> str:
         """Row and patient counts as text."""

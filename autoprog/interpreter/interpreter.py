@@ -231,7 +231,7 @@ def _brought(
         if rule.stratum not in names:
             continue
         stratum = names.index(rule.stratum)
-        n_matching = clusters.n_patients(all_satisfied(rule.conditions, cohort.features, cohort.X))
+        n_matching = clusters.n_different(all_satisfied(rule.conditions, cohort.features, cohort.X))
         if 0 < np.count_nonzero(r == stratum) < len(r) and n_matching >= MIN_PATIENTS:
             given.append(_Proposal(rule.conditions, stratum, rule.prior))
     return given
@@ -307,7 +307,9 @@ def _checks(
         HeldOut(clusters.n_patients(A), clusters.n_patients(A & in_r), float(p[k]), float(q[k]))
         for k, (A, in_r) in enumerate(zip(matches, in_stratum, strict=True))
     )
-    return [check if check.n >= MIN_PATIENTS else None for check in checks]
+    return [
+        check if clusters.n_different(A) >= MIN_PATIENTS else None for A, check in zip(matches, checks, strict=True)
+    ]
 
 
 def _rule(

@@ -94,7 +94,7 @@ def _faults(
         return [*faults, Fault(f"{pointer}/conditions", detail)]
     if faults:
         return faults
-    matching = Clusters.of(cohort).n_patients(all_satisfied(rule.conditions, cohort.features, cohort.X))
+    matching = Clusters.of(cohort).n_different(all_satisfied(rule.conditions, cohort.features, cohort.X))
     if matching == 0:
         faults.append(Fault(f"{pointer}/conditions", "no patient of the cohort satisfies all conditions"))
     elif matching < MIN_PATIENTS:

@@ -45,6 +45,7 @@ def compare_with_training(metadata: ModelMetadata, cohort: Cohort, training: Seq
 
 def _shares(cohort: Cohort, training: Cohort) -> tuple[float, float] | None:
     """Share of the cohort's rows that are training rows, and of the training rows that have a double."""
+    cohort, training = cohort.unweighted, training.unweighted  # copies of a patient are no chance doubles
     names = sorted({f.name for f in cohort.features} & {f.name for f in training.features})
     if len(names) < _MIN_FEATURES:
         return None

@@ -74,7 +74,7 @@ def build_report(run: ReportedRun, description: CohortDescription | None = None)
     ]
     sections += _texts(run, sections)
     kind = "Development and internal validation" if run.validation is None else _validation_kind(run)
-    n = run.n_sampled if run.validation is None else int(run.validation["n_patients"])
+    n = run.n_sampled if run.validation is None else run.n_validated
     model = "a prognostic model" if run.updated is None else f"version {run.updated['version']} of a prognostic model"
     subtitle = f"{outcome_within(run)}. {kind} of {model} in {plural(n, 'patient')}."
     return Report(str(run.cohort["name"]), subtitle, tuple(sections))

@@ -65,7 +65,10 @@ class Rows:
     def validated(self, run: ReportedRun, validation: Document) -> str:
         """Patients and events of a validation."""
         events = plural(validation["n_events"], "event")
-        return f"{plural(validation['n_patients'], 'patient')} with {events}{run.kind.by_last(run, validation)}"
+        patients = plural(run.n_validated, "patient")
+        if run.n_validated != validation["n_patients"]:  # by their weights
+            patients = f"{patients} who stand for {validation['n_patients']:,}"
+        return f"{patients} with {events}{run.kind.by_last(run, validation)}"
 
     def windows(self, lengths: Sequence[int]) -> str | None:
         """How visits became predictors."""

@@ -327,7 +327,7 @@ def _external_size(run: ReportedRun) -> Verdict:
     least = run.sample_size.get("validation_minimum")
     if run.validation is None or least is None:
         return Verdict(Answer.NO_INFORMATION, "The run did not store how many patients an evaluation needs.")
-    return _compared(run.validation["n_patients"], least)
+    return _compared(run.n_validated, least)
 
 
 def _external_missing(run: ReportedRun) -> Verdict:

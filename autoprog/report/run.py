@@ -148,6 +148,13 @@ class ReportedRun:
         return int(self.cohort.get("n_sampled") or self.n_patients)
 
     @property
+    def n_validated(self) -> int:
+        """Number of patients of the validation, each counted once."""
+        assert self.validation is not None  # noqa: S101  the caller has looked
+        sampled = (self.validation_cohort or {}).get("n_sampled")
+        return int(sampled or self.validation["n_patients"])
+
+    @property
     def is_weighted(self) -> bool:
         """True if the cohort has weights."""
         return bool(self.cohort.get("n_sampled"))

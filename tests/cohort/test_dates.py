@@ -169,6 +169,10 @@ def test_the_spec_survives_its_own_json() -> None:
         ({"time": {"from": "a"}, "event": "e"}, "Field required"),
         ({"time": {"from": "a", "to": "b", "unit": "weeks"}, "event": "e"}, "days"),
         ({"time": "t", "dates": {"from": "a", "to": "b"}, "event": "e"}, "either a column time or dates"),
+        (
+            {"time": {"from": "a", "to": "b"}, "time_unit": "Months", "event": "e"},
+            "time_unit is Months, and the dates make times in days",
+        ),
     ],
 )
 def test_dates_that_make_no_time_are_faults(outcome: dict[str, Any], words: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.cohort import Binary, Cohort, Feature
+from autoprog.cohort.weights import weigh
 from autoprog.endpoints import make_endpoint
 from autoprog.evaluation import Plan
 from autoprog.explanation import Member, TypicalPatients, explain
@@ -87,6 +88,18 @@ def test_values_of_few_patients_are_not_told() -> None:
     for patient in found.patients:
         told = {each.feature for each in patient.contributions}
         assert "x" not in told  # four of twelve patients have a value
+        assert "none" in told
+
+
+def test_values_of_few_patients_of_large_weight_are_not_told() -> None:
+    cohort = independent_cohort(60)
+    cohort.X[:, 0] = np.where(np.arange(60) % 3 == 0, cohort.X[:, 0], np.nan)
+    weighted = weigh(cohort, np.full(60, 5))
+    q = np.repeat(np.linspace(0, 1, 60), 5)[:, None]
+    found = explain_typical_patients(weighted, q, _Formula(), make_endpoint(weighted), range(3))
+    for patient in found.patients:
+        told = {each.feature for each in patient.contributions}
+        assert "x" not in told  # four of twelve patients have a value, who stand for twenty
         assert "none" in told
 
 

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from autoprog.cohort import VisitTable
+from autoprog.cohort.weights import weigh
 from autoprog.interpreter import (
     STRATUM_NAMES,
     Condition,
@@ -132,3 +133,14 @@ def test_a_rule_that_too_few_match_is_not_shown_and_the_note_says_so() -> None:
     rules = explain(cohort, risks, make_strata(risks), prior_rules=[few, nowhere])
     assert not any(rule.prior for rule in rules.rules)
     assert "2 cannot be shown: fewer than 5 patients match" in rules.note
+
+
+def test_a_rule_that_few_patients_of_large_weight_match_is_refused_and_not_shown() -> None:
+    weighted = weigh(cleveland_cohort(), np.full(303, 5))
+    rule = _rule(Condition("age", ">=", 76.0))
+    (fault,) = prior_rule_faults([rule], weighted, STRATUM_NAMES)
+    assert fault.detail == "fewer than 5 patients of the cohort satisfy all conditions"
+    risks = np.repeat(_risks(), 5)
+    rules = explain(weighted, risks, make_strata(risks), prior_rules=[rule], stop=lambda: True)
+    assert rules.rules == ()
+    assert "1 cannot be shown: fewer than 5 patients match" in rules.note

@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from autoprog.cohort import Cohort
+from autoprog.cohort.weights import weigh
 from autoprog.errors import InvalidInputError
 from autoprog.interpreter import Condition, Prior, PriorRule, explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, external_validation, update_model
@@ -137,6 +138,9 @@ def test_faults_of_features_outcome_and_subgroups_come_together() -> None:
     few = np.concatenate([healthy, np.flatnonzero(cohort.y == 1)[:9]])
     with pytest.raises(InvalidInputError, match="only 9 patients have the outcome; a recalibration takes at least 10"):
         update_model(model(), replace(cohort, X=cohort.X[few], y=cohort.y[few]), "intercept")
+    weighted = weigh(cohort.take(few), np.full(len(few), 5))
+    with pytest.raises(InvalidInputError, match="only 9 patients have the outcome; a recalibration takes at least 10"):
+        update_model(model(), weighted, "intercept")
 
 
 def test_a_clinician_s_rules_go_with_the_model() -> None:
@@ -167,6 +171,15 @@ def test_a_validation_with_the_training_rows_says_so_first() -> None:
     mixed = external_validation(model(), part(np.arange(100)), RANGE, training=[training])
     assert mixed["is_training_cohort"] is True
     assert mixed["training_share"] == 0.5
+
+
+def test_a_validation_with_weighted_training_rows_says_so() -> None:
+    """The copies of weighted patients are not taken for patients who are alike by chance."""
+    training = part(np.arange(0, 303, 2))
+    weighted = weigh(training, np.full(training.n_rows, 3))
+    for cohort in (weighted, training):
+        found = compare_with_training(model().metadata, cohort, [weighted])
+        assert (found.share, found.is_training) == (1, True)
 
 
 def test_a_validation_finds_training_rows_in_another_order_coding_and_among_other_columns() -> None:

@@ -405,6 +405,18 @@ def test_models_and_cohorts_of_other_times_are_not_offered(client: TestClient, d
         assert "<h1>Model: in days</h1>" in refused.text
 
 
+def test_a_validation_of_event_times_shows_the_intervals_of_the_calibration(client: TestClient, driver: Driver) -> None:
+    made = make_event_model(client, driver)
+    page = client.post(f"/models/{made['model_id']}/validate", data={"cohort": made["cohort_id"]}, headers=BROWSER)
+    found = client.get(f"/v1{page.url.path}").json()
+    assert len(found["horizons"]) == 2
+    for each in found["horizons"]:
+        for name in ("slope", "expected_observed"):
+            estimate, lower, upper = (each["performance"][name][end] for end in ("estimate", "lower", "upper"))
+            cell = f'<td class="number">{estimate:.3f} <span class="ends">({lower:.3f} – {upper:.3f})</span>'
+            assert cell in page.text.replace("−", "-")
+
+
 def test_a_cohort_that_does_not_fit_is_told_beside_the_choice_of_another(client: TestClient, model_id: str) -> None:
     lacking = re.sub(rb",[^,]*$", b"", gzip.decompress(FILE).replace(b"\r", b""), flags=re.MULTILINE)
     spec = {**SPEC, "name": "Lacks a column", "features": {k: v for k, v in SPEC["features"].items() if k != "thal"}}

@@ -15,7 +15,8 @@ from docx.oxml.ns import qn
 from lxml import html as lxml_html
 from PIL import Image
 
-from autoprog.cohort import describe_by_outcome
+from autoprog.cohort import Binary, Cohort, Feature, describe_by_outcome
+from autoprog.cohort.weights import weigh
 from autoprog.report.building import build_report
 from autoprog.report.digits import decimal, percentage
 from autoprog.report.document import Block, ItemList, Notice, Paragraph, Report, Section, Table
@@ -434,6 +435,28 @@ def test_the_sample_size_is_that_of_the_kind_of_outcome(kind: str, titles: list[
     assert [title.removeprefix("Patients needed for a regression ") for title in shown[2:4]] == titles
     assert shown[4].endswith("forests, boosting and networks (van der Ploeg et al. 2014)")
     assert shown[5].endswith("an external validation (Riley et al. 2024)")
+
+
+def test_the_sample_size_counts_each_patient_once_whatever_the_weight() -> None:
+    run = changed(stored_run("binary"), "cohort", n_sampled=303, n_patients=5_000)
+    (table,) = section(build_report(run), "sample-size").blocks
+    assert table.rows[0] == ("Patients", "303")
+
+
+def test_levels_of_few_patients_are_not_counted_whatever_their_weight() -> None:
+    rows = np.arange(60)
+    cohort = Cohort(
+        "c",
+        Binary("y", "1", "0"),
+        (Feature("x", "categorical", ("a", "b", "c")),),
+        np.where(rows < 4, 0.0, np.where(rows < 30, 1.0, 2.0))[:, None],
+        (rows % 2).astype(np.int8),
+    )
+    description = describe_by_outcome(weigh(cohort, np.full(60, 10)))
+    (table,) = section(build_report(stored_run("binary"), description), "characteristics").blocks
+    levels = {row[0].strip(): row[1:4] for row in table.rows[1:]}
+    assert levels["a"] == ("fewer than 10",) * 3
+    assert levels["b"] == ("260 (43.3 %)", "130 (43.3 %)", "130 (43.3 %)")
 
 
 @pytest.mark.parametrize(("scale", "averaged"), [("risk", "risks"), ("log_odds", "log odds")])

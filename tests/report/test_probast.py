@@ -6,8 +6,10 @@ from collections import Counter
 
 import pytest
 
+from autoprog.report.building import build_report
 from autoprog.report.probast import Answer, SignallingQuestion, fill_probast
 from autoprog.report.run import ReportedRun
+from autoprog.report.sentences import validation_sample
 from tests.report.runs import KINDS, changed, stored_run, unknown_figures
 
 
@@ -132,3 +134,17 @@ def test_other_patients_have_no_simple_pipeline_to_compare_with() -> None:
 
 def test_search_that_is_not_repeated_in_the_folds_is_admitted() -> None:
     assert answer(stored_run("binary"), "internal validation", "4.6").answer is Answer.PROBABLY_NO
+
+
+def test_a_validation_of_weighted_patients_counts_each_once() -> None:
+    run = stored_run("binary", validated=True)
+    assert run.validation is not None
+    least = run.sample_size["validation_minimum"]
+    run = changed(run, "validation", n_patients=2 * least)
+    weighted = changed(run, "validation_cohort", n_sampled=150)
+    assert answer(run, "external validation", "4.2").answer is Answer.YES
+    assert answer(weighted, "external validation", "4.2").answer is Answer.PROBABLY_NO
+    said = validation_sample(weighted) or ""
+    assert f"The validation had 150 patients who stand for {2 * least:,} with " in said
+    assert "it does not reach the" in said
+    assert "in 150 patients." in build_report(weighted).subtitle

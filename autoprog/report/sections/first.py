@@ -30,7 +30,7 @@ def _summary(run: ReportedRun) -> str:
     text = [f"The model predicts: {outcome_within(run)}. It was made from {run.rows_text}; {_frequency(run)}."]
     text.append(_area(run.ensemble, run, "Out of fold, in patients whom the respective pipelines had not seen,"))
     if run.validation is not None:
-        text.append(_area(run.validation, run, f"In {run.validation['n_patients']:,} {run.validated_patients}"))
+        text.append(_area(run.validation, run, f"In {run.n_validated:,} {run.validated_patients}"))
     return " ".join(part for part in text if part)
 
 

@@ -115,8 +115,9 @@ def _median(number: NumberSummary | None) -> str:
 
 
 def _level(group: GroupSummary, k: int) -> str:
-    n = group.counts[k]
-    return f"fewer than {MIN_COUNTED}" if 0 < n < MIN_COUNTED else count_share(n, sum(group.counts))
+    if 0 < group.different[k] < MIN_COUNTED:
+        return f"fewer than {MIN_COUNTED}"
+    return count_share(group.counts[k], sum(group.counts))
 
 
 def missing_section(run: ReportedRun, description: CohortDescription | None) -> Section:

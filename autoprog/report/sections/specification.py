@@ -26,7 +26,7 @@ _SHOWN = 20  # evaluations on the leaderboard
 def sample_size_section(run: ReportedRun) -> Section:
     """Whether the cohort is large enough."""
     size = run.sample_size
-    rows = [("Patients", f"{run.n_patients:,}")]
+    rows = [("Patients", f"{run.n_sampled:,}")]
     for key, title in (
         ("n_parameters", "Parameters (columns of the design matrix)"),
         ("events_per_predictor", f"{upper_first(run.kind.rarer)} per parameter"),

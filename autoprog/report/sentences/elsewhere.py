@@ -70,7 +70,7 @@ def validation_sample(run: ReportedRun) -> str | None:
     least = run.sample_size.get("validation_minimum")
     if least is None:
         return f"{text}."
-    reached = "reaches" if found["n_patients"] >= least else "does not reach"
+    reached = "reaches" if run.n_validated >= least else "does not reach"
     return f"{text}; it {reached} the {least:,} patients that a validation needs{cite('riley_validation')}."
 
 

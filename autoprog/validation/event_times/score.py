@@ -86,7 +86,9 @@ def estimate_event_score(
     drawn = np.concatenate([scores(c)[:, 0] for c in _counts(metric, patients, RESAMPLES, rng, left_out=False)])
     estimate = metric.score(patients.y, F)
     # In a large cohort the resamples compare a subset: only their spread is used, not their mean.
-    is_grouped, sd = patients.groups is not None, float(drawn.std(ddof=1)) * np.sqrt(scores.share)
+    # A bootstrap of m units varies (m - 1) / m times as much as samples of m do.
+    m = len(F) if patients.groups is None else len(np.unique(patients.groups))
+    is_grouped, sd = patients.groups is not None, float(drawn.std(ddof=1)) * np.sqrt(scores.share * m / max(1, m - 1))
     found = make_interval(metric.name, estimate, sd, _n_rarer(patients), metric.upper, grouped=is_grouped)
     title = _title(metric, patients.follow_up)
     how = f"{RESAMPLES} bootstrap resamples of the patients{'' if patients.groups is None else ' by group'}; {INTERVAL}"

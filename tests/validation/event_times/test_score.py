@@ -11,6 +11,8 @@ from scipy.stats import t as student
 from autoprog.cohort.event_array import event_times
 from autoprog.performance import EVENT_METRICS, ScoringContext, make_event_metric
 from autoprog.performance.event_times import pairs as pairs_module
+from autoprog.performance.influence import of_mean, standard_error
+from autoprog.performance.score import make_interval
 from autoprog.survival import censoring_survival
 from autoprog.validation.event_times import (
     FollowedPatients,
@@ -219,6 +221,19 @@ def test_other_patients_whose_early_events_are_of_one_hospital_have_an_interval(
         out_of_fold=False,
     )  # fmt: skip
     assert found.lower <= found.estimate <= found.upper
+
+
+def test_the_interval_of_few_groups_has_the_width_of_the_standard_error_between_them() -> None:
+    """Resamples of four groups vary by three quarters of what samples of four do."""
+    data, groups = simulated(4, 160), np.arange(160) % 4
+    patients = followed(data.y, 1, groups)
+    metric, risks = make_event_metric("integrated_brier", patients.follow_up), data.risk(np.array(TIMES))
+    found = [estimate_event_score(metric, patients, risks, np.random.default_rng(seed)) for seed in range(8)]
+    loss = pairs_module._integrated_loss(data.y, risks, patients.follow_up)
+    error = standard_error(of_mean(loss), groups)
+    expected = make_interval("integrated_brier", float(loss.mean()), error, 4, grouped=True)
+    widths = [np.log(each.upper / each.lower) for each in found]
+    assert np.mean(widths) == pytest.approx(np.log(expected.upper / expected.lower), rel=0.04)
 
 
 @pytest.mark.parametrize("name", ["uno_c", "c_index", "time_dependent_auc"])
