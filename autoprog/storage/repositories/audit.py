@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from autoprog.errors import ArtifactError
 from autoprog.storage.database import database_now
-from autoprog.storage.pages import DEFAULT_LIMIT, Page
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, contains
 from autoprog.storage.tables import ApiKeyRow, AuditEventRow
 
 _LOCK = 7_242_002  # advisory lock that nothing else takes
@@ -153,7 +153,7 @@ class AuditRepository:
             start = datetime.combine(day, time(), UTC)
             query = query.where(AuditEventRow.at >= start, AuditEventRow.at < start + timedelta(days=1))
         if action:
-            query = query.where(AuditEventRow.action.icontains(action, autoescape=True))
+            query = query.where(contains(AuditEventRow.action, action))
         if before is not None:
             query = query.where(AuditEventRow.sequence < before)
         rows = self._session.scalars(query.order_by(AuditEventRow.sequence.desc()).limit(limit + 1)).all()
