@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
-from sqlalchemy import Row, delete, func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from autoprog.errors import ConflictError, NotFoundError
@@ -133,7 +133,7 @@ def erase_expired(database: Database, files: Files, days: int) -> int:
     return erased
 
 
-def _record(session: Session, action: str, deleted: Iterable[tuple[str, str] | Row[tuple[str, str]]]) -> None:
+def _record(session: Session, action: str, deleted: Sequence[Sequence[str]]) -> None:
     """Enter what was deleted, by owner and identifier, into the audit trail."""
     address = local_address()
     events = [AuditEvent(action, row_id, address, "done", owner_id=owner_id) for owner_id, row_id in deleted]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -14,8 +16,10 @@ from sqlalchemy import select, update
 
 from api.app import create_app
 from api.pages.sessions import local_path
+from api.rate import Rate
 from autoprog.scopes import SCOPES
 from autoprog.settings import Settings
+from autoprog.storage.connections import WRITER
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import AuditRepository, BrowserSessionRepository, KeyRepository
@@ -116,6 +120,18 @@ def test_wrong_key_is_refused_told_and_limited(database: Database, files: Files)
     assert refused[0] >= 50
     assert refused[1] == 429
     assert browser.post("/login", data={"key": key}).status_code == 303, "a valid key is taken all the same"
+
+
+def test_who_tries_many_keys_waits_for_no_writer(keyed_app: FastAPI, database: Database) -> None:
+    browser = browse(keyed_app)
+    keyed_app.state.context = replace(keyed_app.state.context, failures=Rate(1))
+    guess = {"key": f"ap_{'0' * 32}_x"}
+    assert browser.post("/login", data=guess).status_code == 401
+    with database.session() as session:
+        session.execute(update(ApiKeyRow).values(used_at=ApiKeyRow.used_at))  # SQLite has one writer
+        began = time.monotonic()
+        assert browser.post("/login", data=guess).status_code == 429
+        assert time.monotonic() - began < WRITER.lock_s
 
 
 def test_log_in_gives_a_new_session_and_ends_the_one_before(keyed_app: FastAPI, database: Database) -> None:
