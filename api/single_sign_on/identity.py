@@ -58,8 +58,10 @@ def _read_owner(claims: Mapping[str, Any], owner_claim: str) -> str:
     owner = _text(given)
     # As it is: two organisations whose names differ in what is not seen, or at their ends, must not become one owner.
     if not owner or owner != given:
-        what = f"is not one name of at most {_MAX_NAME} characters, all of them seen and no blank at its ends"
-        raise ForbiddenError(f"your account names no organisation: its claim {owner_claim!r} {what}")
+        raise ForbiddenError(
+            f"your account names no organisation: its claim {owner_claim!r} is not one name of at most {_MAX_NAME} "
+            "visible characters, without blanks at its ends"
+        )
     return owner
 
 
