@@ -21,6 +21,7 @@ from api.diagnosis.models.routes import router as diagnosis_models
 from api.diagnosis.models.schemas import CohortModelRequest, DiagnosisModelRequest, DiagnosisModelSpec
 from api.diagnosis.multiway.routes import router as multiway_questions
 from api.diagnosis.sessions.routes import router as diagnosis_sessions
+from api.diagnosis.sessions.schemas import AnswerRequest
 from api.explanations.routes import router as explanations
 from api.feature_selection.routes import router as feature_streams
 from api.jobs.routes import router as jobs
@@ -47,6 +48,7 @@ from autoprog.storage.files import Files
 _OPENAPI = "/openapi.json"
 _DOCUMENTS = (
     CohortSpec, SearchRequest, SearchSettings, DiagnosisModelRequest, CohortModelRequest, DiagnosisModelSpec,
+    AnswerRequest,
 )  # fmt: skip
 _ROUTERS = (
     cohorts, searches, models, prediction_policy, diagnosis_models, diagnosis_sessions, diagnosis_learners,

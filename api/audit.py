@@ -66,16 +66,21 @@ def _event(scope: Scope, status: int, location: str, request_id: str) -> AuditEv
     route = scope.get("route")
     path = getattr(route, "path", "") or "(no such route)"
     client = scope.get("client")
+    made = scope.get("state", {}).get("made_id", "")
     return AuditEvent(
         action=f"{scope['method'][:10]} {path}"[:200],
-        # Identifiers alone: the rest of a path may hold anything that a client has put there.
-        resource="/".join(part for part in (location or scope["path"]).split("/") if is_id(part))[:200],
+        resource=_list_ids(made) or _list_ids(location) or _list_ids(scope["path"]),
         address="" if client is None else str(client[0])[:100],
         result=str(status),
         request_id=request_id,
         owner_id=None if principal is None else principal.owner_id,
         key_id=_key_tried(scope) if principal is None else principal.key_id,
     )
+
+
+def _list_ids(path: str) -> str:
+    """Return the identifiers of a path: the rest of it may hold anything that a client has put there."""
+    return "/".join(part for part in path.split("/") if is_id(part))[:200]
 
 
 def _key_tried(scope: Scope) -> str | None:

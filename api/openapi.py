@@ -63,7 +63,10 @@ def multipart_body(required: Models, optional: Models | None = None) -> Content:
 
 
 def install(app: FastAPI, models: Sequence[type[BaseModel]]) -> None:
-    """Give an application its OpenAPI document; `models` are those that hand-written parts refer to."""
+    """Give an application its OpenAPI document.
+
+    `models` are those that hand-written parts refer to, and those with null in an example, which FastAPI leaves out.
+    """
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:

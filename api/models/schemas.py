@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from api.catalogues.schemas import TestsOfCatalogue
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
@@ -60,13 +60,19 @@ class ModelDocument(BaseModel):
     created_at: datetime
 
 
+def _refuse_nul(text: str) -> str:
+    if "\0" in text:  # PostgreSQL takes no text with it
+        raise ValueError("holds NUL, which no text has")
+    return text
+
+
 class StatusChangeRequest(BaseModel):
     """The status that a model shall have."""
 
     model_config = ConfigDict(extra="forbid")
 
     status: Status
-    note: Text | None = Field(None, description="Why, for those who ask later.")
+    note: Annotated[Text, AfterValidator(_refuse_nul)] | None = Field(None, description="Why, for those who ask later.")
     replaces: str | None = Field(
         None, description="Another model, retired in the same step. To roll back, approve the former version like this."
     )

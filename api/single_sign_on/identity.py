@@ -12,6 +12,7 @@ from autoprog.scopes import SCOPES
 from autoprog.settings import SingleSignOn
 
 _MAX_NAME = 200
+_DIGITS = 12  # of the digest, in place of a name
 _NAMES = ("preferred_username", "email", "name", "sub")
 
 
@@ -42,9 +43,9 @@ def read_identity(claims: Mapping[str, Any], settings: SingleSignOn) -> Identity
     owner = settings.owner or _read_owner(claims, settings.owner_claim or "")
     given = _values(claims.get(settings.scopes_claim))
     scopes = frozenset(scope for value in given for scope in settings.roles.get(value, (value,)) if scope in SCOPES)
-    name = next(text for text in (_text(claims.get(claim)) for claim in _NAMES) if text)
     parts = (settings.issuer, str(claims["sub"]), owner)
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    name = next((text for text in (_text(claims.get(claim)) for claim in _NAMES) if text), digest[:_DIGITS])
     return Identity(digest, name, owner, scopes)
 
 
@@ -53,9 +54,14 @@ def _read_owner(claims: Mapping[str, Any], owner_claim: str) -> str:
     value = claims.get(owner_claim)
     if value is None:
         raise ForbiddenError(f"your account names no organisation: its claim {owner_claim!r} is missing")
-    owner = _text(value[0] if isinstance(value, list) and len(value) == 1 else value)
-    if not owner:
-        raise ForbiddenError(f"your account names no organisation: its claim {owner_claim!r} is not one name")
+    given = value[0] if isinstance(value, list) and len(value) == 1 else value
+    owner = _text(given)
+    # As it is: two organisations whose names differ in what is not seen, or at their ends, must not become one owner.
+    if not owner or owner != given:
+        raise ForbiddenError(
+            f"your account names no organisation: its claim {owner_claim!r} is not one name of at most {_MAX_NAME} "
+            "visible characters, without blanks at its ends"
+        )
     return owner
 
 

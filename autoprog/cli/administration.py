@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import json
-import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -90,13 +88,9 @@ def _keys(data_dir: DataDir, database: DatabaseUrl) -> Iterator[tuple[Session, K
 def _enter(session: Session, command: str, resource: str) -> None:
     """Append a command to the audit trail, in the same transaction."""
     from autoprog.storage.repositories import AuditEvent, AuditRepository
+    from autoprog.storage.repositories.audit import local_address
 
-    AuditRepository(session).append([AuditEvent(command, resource, _address(), "done")])
-
-
-def _address() -> str:
-    """Return the system's user and machine, for the audit trail."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"[:100]
+    AuditRepository(session).append([AuditEvent(command, resource, local_address(), "done")])
 
 
 @keys.command("list")
@@ -181,6 +175,7 @@ def owners_delete(
     """Erase an owner with all keys, cohorts, searches and models, for ever; print what was erased as JSON."""
     from autoprog.app.service import Service
     from autoprog.storage.erasure import erase_owner
+    from autoprog.storage.repositories.audit import local_address
 
     if not yes:
         fail(f"this erases all that belongs to {name!r} for ever: add --yes")
@@ -188,7 +183,7 @@ def owners_delete(
     service = Service(settings)
     prepare_database(lambda: service.database, settings)
     with closing(service):
-        erased = erase_owner(service.database, service.files, name, _address())
+        erased = erase_owner(service.database, service.files, name, local_address())
     files = {"files_removed": erased.removed, "files_of_others_too": erased.kept, "files_left": erased.left}
     listed = {name: ["/".join(file) for file in found] for name, found in files.items()}
     print(json.dumps({"owner": name, "owner_id": erased.owner_id, "rows": erased.rows, **listed}, indent=2))

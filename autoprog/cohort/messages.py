@@ -28,6 +28,11 @@ def pointer(*steps: object) -> str:
     return "".join("/" + text.replace("~", "~0").replace("/", "~1") for text in texts)
 
 
+def split_pointer(text: str) -> list[str]:
+    """Split a JSON pointer into the names and indices that `pointer` has joined."""
+    return [step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:]]
+
+
 def strip_key_mark(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """Remove pydantic's mark `[key]`, which it adds to the location of an invalid key."""
     return location[:-1] if location[-1:] == ("[key]",) else location

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import re
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from autoprog.diagnosis.tree import Tree
+from autoprog.xml_text import make_writable
 
 MAX_NODES = 127
 """Default number of nodes drawn."""
@@ -62,8 +62,6 @@ def caption(tree: Tree, node: int, part: Folded) -> str:
 
 _COLUMN, _ROW, _MARGIN = 190, 26, 16
 _LETTERS = 24
-# Characters that XML 1.0 cannot hold, even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _STYLE = (
     "text{font:12px sans-serif;fill:#1b1b1b}"
@@ -147,7 +145,7 @@ def _edge(tree: Tree, here: int, places: dict[int, tuple[int, float]]) -> str:
 
 def _node(tree: Tree, here: int, part: Folded, place: tuple[int, float]) -> str:
     x, y = _point(place)
-    text = _FORBIDDEN.sub("\ufffd", caption(tree, here, part))
+    text = make_writable(caption(tree, here, part))
     if tree.query[here] >= 0:
         kind = "query" if here in part.unfolded else "fold"
     else:

@@ -11,6 +11,7 @@ from autoprog.report.document import Block, Figure, ItemList, Notice, Paragraph,
 from autoprog.report.drawing import draw
 from autoprog.report.numbering import number_blocks
 from autoprog.report.png import write_png
+from autoprog.xml_text import make_writable
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -44,12 +45,12 @@ def write_docx(report: Report) -> bytes:
     document = new_document()
     _set_up(document, report)
     numbers = number_blocks(report)
-    document.add_heading(_plain(report.title), 0)
-    document.add_paragraph(_plain(report.subtitle), style="Subtitle")
+    document.add_heading(make_writable(report.title), 0)
+    document.add_paragraph(make_writable(report.subtitle), style="Subtitle")
     for section in report.sections:
-        document.add_heading(_plain(section.title), 1)
+        document.add_heading(make_writable(section.title), 1)
         if section.left_out is not None:
-            document.add_paragraph().add_run(_plain(section.left_out)).italic = True
+            document.add_paragraph().add_run(make_writable(section.left_out)).italic = True
         for block in section.blocks:
             _add(document, block, numbers)
     out = BytesIO()
@@ -74,9 +75,9 @@ def _set_up(document: Document, report: Report) -> None:
             fonts.attrib.pop(qn(f"w:{theme}"), None)
     styles["Subtitle"].font.italic = False
     styles["Caption"].font.bold = False
-    document.core_properties.title = _plain(report.title)[:255]
+    document.core_properties.title = make_writable(report.title)[:255]
     document.core_properties.author = ""
-    page.header.paragraphs[0].text = _plain(report.title)
+    page.header.paragraphs[0].text = make_writable(report.title)
     run: Any = page.footer.paragraphs[0].add_run()
     for kind, text in (("begin", None), (None, "PAGE"), ("end", None)):
         element = OxmlElement("w:fldChar" if kind else "w:instrText")
@@ -89,9 +90,9 @@ def _set_up(document: Document, report: Report) -> None:
 
 def _add(document: Document, block: Block, numbers: dict[str, str]) -> None:
     if isinstance(block, Paragraph):
-        document.add_paragraph(_plain(block.text))
+        document.add_paragraph(make_writable(block.text))
     elif isinstance(block, Notice):
-        run = document.add_paragraph(style="Intense Quote").add_run(_plain(block.text))
+        run = document.add_paragraph(style="Intense Quote").add_run(make_writable(block.text))
         run.italic = False
     elif isinstance(block, ItemList):
         _add_list(document, block)
@@ -103,7 +104,7 @@ def _add(document: Document, block: Block, numbers: dict[str, str]) -> None:
 
 def _add_list(document: Document, block: ItemList) -> None:
     style: Any = document.styles["List Number" if block.numbered else "List Bullet"]
-    lines: list[Any] = [document.add_paragraph(_plain(item), style=style) for item in block.items]
+    lines: list[Any] = [document.add_paragraph(make_writable(item), style=style) for item in block.items]
     if not block.numbered:
         return
     # The paragraphs of a style share its numbering, which Word continues from list to list: each list has its own.
@@ -123,7 +124,7 @@ def _add_table(document: Document, table: Table, number: str) -> None:
 
     caption = document.add_paragraph(style="Caption")
     caption.add_run(f"{number}. ").bold = True
-    caption.add_run(_plain(table.title))
+    caption.add_run(make_writable(table.title))
     caption.paragraph_format.keep_with_next = True
     grid: Any = document.add_table(len(table.rows) + 1, len(table.columns), style="Light List")
     head = grid.rows[0]._tr.get_or_add_trPr()  # noqa: SLF001  python-docx has no repeated heads
@@ -135,33 +136,28 @@ def _add_table(document: Document, table: Table, number: str) -> None:
             from docx.text.paragraph import Paragraph as Line  # noqa: PLC0415
 
             line = Line(cell.p_lst[0], grid)
-            run = line.add_run(_plain(text or ""))
+            run = line.add_run(make_writable(text or ""))
             run.font.size = _points(9)
             run.bold = cells is grid._tbl.tr_lst[0]  # noqa: SLF001
             line.paragraph_format.space_after = _points(1)
             if table.columns[k].kind == "number":
                 line.alignment = WD_ALIGN_PARAGRAPH.RIGHT
     for note in table.notes:
-        document.add_paragraph(style="Caption").add_run(_plain(note))
+        document.add_paragraph(style="Caption").add_run(make_writable(note))
 
 
 def _add_figure(document: Document, figure: Figure, number: str) -> None:
     scene = draw(figure.data)
     picture = document.add_picture(BytesIO(write_png(scene)), width=_points(min(scene.width, _WIDTH_PT)))
     properties = picture._inline.docPr  # noqa: SLF001  python-docx has no alternative texts
-    properties.set("descr", _plain(figure.alt))
+    properties.set("descr", make_writable(figure.alt))
     document.paragraphs[-1].paragraph_format.keep_with_next = True
     caption = document.add_paragraph(style="Caption")
-    caption.add_run(f"{number}. {_plain(figure.title)}. ").bold = True
-    caption.add_run(_plain(figure.caption))
+    caption.add_run(f"{number}. {make_writable(figure.title)}. ").bold = True
+    caption.add_run(make_writable(figure.caption))
 
 
 def _points(size: float) -> Any:  # noqa: ANN401  python-docx is an extra
     from docx.shared import Pt  # noqa: PLC0415
 
     return Pt(size)
-
-
-def _plain(text: str) -> str:
-    """Text without the control characters that XML cannot hold."""
-    return "".join(letter for letter in text if letter in "\t\n" or ord(letter) >= 32)

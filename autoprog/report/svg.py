@@ -5,6 +5,7 @@ from __future__ import annotations
 from xml.sax.saxutils import escape, quoteattr
 
 from autoprog.report.scene import Box, Dot, Ink, Path, Scene, Text
+from autoprog.xml_text import make_writable
 
 FONT = "'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
@@ -37,7 +38,7 @@ def write_svg(scene: Scene, title: str, description: str, name: str = "figure") 
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(scene.width)} {_n(scene.height)}" '
         f'width="{_n(scene.width)}pt" height="{_n(scene.height)}pt" role="img" aria-labelledby="{name}-t {name}-d" '
         f"font-family={quoteattr(FONT)}>"
-        f'<title id="{name}-t">{escape(title)}</title><desc id="{name}-d">{escape(description)}</desc>'
+        f'<title id="{name}-t">{_escape(title)}</title><desc id="{name}-d">{_escape(description)}</desc>'
         f"<defs>{definitions}</defs>{''.join(shapes)}</svg>"
     )
 
@@ -61,8 +62,12 @@ def _text(text: Text) -> str:
     bold = ' font-weight="bold"' if text.bold else ""
     return (
         f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(text.size)}" text-anchor="{text.anchor}" '
-        f'fill="{text.color}"{bold}{turned}>{escape(text.text)}</text>'
+        f'fill="{text.color}"{bold}{turned}>{_escape(text.text)}</text>'
     )
+
+
+def _escape(text: str) -> str:
+    return escape(make_writable(text))
 
 
 def _ink(ink: Ink) -> str:

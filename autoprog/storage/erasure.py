@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -15,6 +16,7 @@ from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import AuditEvent, AuditRepository, CohortRepository
 from autoprog.storage.repositories._owned import erase
+from autoprog.storage.repositories.audit import local_address
 from autoprog.storage.stored_files import list_files, remove_unreferenced
 from autoprog.storage.tables import Base, CohortRow, DiagnosisSessionRow, OwnerRow
 
@@ -89,6 +91,8 @@ def erase_owner(database: Database, files: Files, name: str, address: str) -> Er
 def erase_expired(database: Database, files: Files, days: int) -> int:
     """Delete cohorts, with their searches, and diagnosis sessions that were stored more than `days` days ago.
 
+    Each is an event of its owner in the audit trail.
+
     Parameters
     ----------
     database : Database
@@ -108,14 +112,18 @@ def erase_expired(database: Database, files: Files, days: int) -> int:
     with database.session() as session:
         limit = database_now(session) - timedelta(days=days)
         expired = DiagnosisSessionRow.created_at < limit
-        erased = session.scalar(select(func.count()).select_from(DiagnosisSessionRow).where(expired)) or 0
-        if erased:
+        found = select(DiagnosisSessionRow.owner_id, DiagnosisSessionRow.id).where(expired).with_for_update()
+        sessions = session.execute(found).all()
+        if sessions:
             erase(session, DiagnosisSessionRow, expired)
+            _record(session, "retention: diagnosis session", sessions)
+        erased = len(sessions)
         cohorts = session.execute(select(CohortRow.owner_id, CohortRow.id).where(CohortRow.created_at < limit)).all()
     for owner_id, cohort_id in cohorts:
         try:
             with database.session() as session:
                 freed = CohortRepository(session).delete(owner_id, cohort_id, models="keep")
+                _record(session, "retention: cohort", [(owner_id, cohort_id)])
             erased += 1
             remove_unreferenced(database, files, freed)
         except (ConflictError, NotFoundError):
@@ -123,6 +131,13 @@ def erase_expired(database: Database, files: Files, days: int) -> int:
         except Exception:  # noqa: BLE001  one cohort must not keep the others
             _log.exception("cohort_not_erased", cohort_id=cohort_id)
     return erased
+
+
+def _record(session: Session, action: str, deleted: Sequence[Sequence[str]]) -> None:
+    """Enter what was deleted, by owner and identifier, into the audit trail."""
+    address = local_address()
+    events = [AuditEvent(action, row_id, address, "done", owner_id=owner_id) for owner_id, row_id in deleted]
+    AuditRepository(session).append(events)
 
 
 def _count(session: Session, owner_id: str) -> dict[str, int]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Select, and_, or_
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, false, or_
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.storage.database import is_id
@@ -45,6 +45,12 @@ def decode_cursor(cursor: str, parse: Callable[[list[Any]], Position]) -> Positi
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         detail = "is not a cursor of this list; send `next_cursor` of the page before as it came"
         raise InvalidInputError([Fault("/cursor", detail)]) from error
+
+
+def contains(column: ColumnElement[str] | InstrumentedAttribute[str], text: str) -> ColumnElement[bool]:
+    """Condition that a column contains a text, in any case."""
+    # No column holds NUL, and PostgreSQL takes no text with it.
+    return false() if "\0" in text else column.icontains(text, autoescape=True)
 
 
 def page_by_creation(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,7 @@ from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import AuditEvent, AuditRepository, ChainEnd, KeyRepository
-from autoprog.storage.repositories.audit import audit_document
+from autoprog.storage.repositories.audit import audit_document, local_address
 from autoprog.storage.tables import AuditEventRow, OwnerRow
 from tests.api.searching import multipart
 
@@ -215,6 +217,13 @@ def test_what_waits_is_written_when_the_server_ends(
             client.post("/v1/patients", json={})
         assert told(database) == []
     assert [event.result for event in told(database)] == ["404"]
+
+
+def test_a_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    assert local_address() == f"{os.getuid()}@{socket.gethostname()}"
 
 
 def test_nothing_of_a_body_is_in_the_trail(database: Database, files: Files) -> None:

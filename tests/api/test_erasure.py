@@ -14,6 +14,7 @@ from autoprog.storage.database import Database, database_now
 from autoprog.storage.erasure import erase_expired, erase_owner
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import AuditRepository
+from autoprog.storage.repositories.audit import local_address
 from autoprog.storage.stored_files import sweep
 from autoprog.storage.tables import (
     Base,
@@ -150,6 +151,14 @@ def test_what_is_too_old_goes_and_models_stay(
     assert set(codes.values()) == {200, 404}
     assert ada.get(paths["model"]).json()["cohort_id"] is None
     assert ada.get(f"/v1/cohorts/{young['id']}").status_code == 200
+    with database.session(read_only=True) as session:
+        owner_id = session.scalars(select(CohortRow.owner_id)).one()
+        events = AuditRepository(session).load_page(owner_id, action="retention").items
+    assert {(event.action, event.resource, event.address, event.result) for event in events} == {
+        (f"retention: {kind}", paths[name].rsplit("/", 1)[-1], local_address(), "done")
+        for name, kind in (("cohort", "cohort"), ("session", "diagnosis session"))
+    }
+    assert len(events) == 2
 
 
 def test_a_cohort_whose_search_runs_stays(database: Database, files: Files, client_of: MakeClient) -> None:

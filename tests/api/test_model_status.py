@@ -130,8 +130,9 @@ def test_only_a_key_that_may_approve_changes_anything(client_of: MakeClient, mod
         ({"status": "approved", "replaces": "SELF"}, "/replaces"),
         ({"status": "retired", "replaces": "0" * 32}, "/replaces"),
         ({"status": "approved", "by": "me"}, "/by"),
+        ({"status": "approved", "note": "a\0b"}, "/note"),
     ],
-    ids=["nothing", "unknown", "itself", "retires another", "unknown key"],
+    ids=["nothing", "unknown", "itself", "retires another", "unknown key", "no text"],
 )
 def test_bad_changes_are_faults(everything: TestClient, model_id: str, body: dict[str, str], pointer: str) -> None:
     body = {key: model_id if value == "SELF" else value for key, value in body.items()}

@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 
 import pytest
 from fastapi.testclient import TestClient
+from jsonschema import Draft202012Validator
 
 from tests.api.searching import multipart
 
@@ -37,6 +38,16 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
         for step in reference.removeprefix("#/").split("/"):
             node = node[step]
         assert node
+
+
+def test_every_example_is_what_its_schema_asks_for(document: dict[str, Any]) -> None:
+    n_examples = 0
+    for schema in document["components"]["schemas"].values():
+        checked = Draft202012Validator(schema | {"components": document["components"]})
+        for example in schema.get("examples", ()):
+            checked.validate(example)
+            n_examples += 1
+    assert n_examples > 10
 
 
 def test_every_operation_is_named_and_described(document: dict[str, Any]) -> None:

@@ -130,7 +130,8 @@ def test_organisations_are_owners_and_do_not_see_each_other(
     assert listed.get(f"/v1/cohorts/{cohort}").status_code == 200
     nobody = program(app, provider.token(roles=["lead"])).get("/v1/cohorts")
     assert (nobody.status_code, "'org' is missing" in nobody.json()["detail"]) == (403, True)
-    for claim in (["North", "South"], [], {"North": {}}, " ", [7]):
+    # Those that only look like the name of another are no names.
+    for claim in (["North", "South"], [], {"North": {}}, " ", [7], "North\u200b", " North", "North\n", "x" * 201):
         several = program(app, provider.token(roles=["lead"], org=claim)).get("/v1/cohorts")
         assert (several.status_code, "'org' is not one name" in several.json()["detail"]) == (403, True), claim
 
@@ -464,6 +465,11 @@ def test_keys_lose_what_the_role_of_their_maker_no_longer_gives(app: FastAPI, pr
 
     log_in(app, provider, {**person, "roles": ["lead"]})
     assert used.post("/v1/cohorts", files=multipart()).status_code == 201
+
+
+def test_a_subject_that_cannot_be_shown_is_somebody_all_the_same(app: FastAPI, provider: FakeProvider) -> None:
+    token = provider.token({"sub": "\u200b", "roles": ["physician"]})
+    assert program(app, token).get("/v1/cohorts").status_code == 200
 
 
 def test_who_never_had_a_role_leaves_no_trace(app: FastAPI, provider: FakeProvider, database: Database) -> None:

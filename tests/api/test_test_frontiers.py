@@ -105,3 +105,18 @@ def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient, drive
         ("POST", f"{own}/missing-tests", {"patient": {}}),
     ):  # fmt: skip
         assert bob.request(method, path, json=body).status_code == 404, path
+
+
+def test_a_model_that_may_not_predict_tells_no_risk(client_of: MakeClient, driver: Driver) -> None:
+    ada, bedside = client_of("ada", "read", "write", "predict", "approve"), client_of("ada", "predict")
+    search = finished(ada, driver)
+    url = f"/v1/searches/{search['id']}/test-frontiers"
+    missing = f"{url}/{made(ada.post(url, json={'tests': CLEVELAND_TESTS[:1]}), 202)['id']}/missing-tests"
+    body = {"patient": patient(thalach=None)}
+    model_id = made(ada.get(f"/v1/searches/{search['id']}"), 200)["model_id"]
+    made(bedside.post(missing, json=body), 200)
+    made(ada.put("/v1/prediction-policy", json={"approved_only": True}), 200)
+    assert bedside.post(missing, json=body).status_code == 409
+    made(ada.post(missing, json=body), 200)  # who approves must be able to try it first
+    made(ada.post(f"/v1/models/{model_id}/status-changes", json={"status": "retired"}), 201)
+    assert ada.post(missing, json=body).status_code == 409

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -14,13 +16,15 @@ from sqlalchemy import select, update
 
 from api.app import create_app
 from api.pages.sessions import local_path
+from api.rate import Rate
 from autoprog.scopes import SCOPES
 from autoprog.settings import Settings
+from autoprog.storage.connections import WRITER
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import AuditRepository, BrowserSessionRepository, KeyRepository
 from autoprog.storage.tables import ApiKeyRow, BrowserSessionRow
-from tests.api.searching import Driver, make_search
+from tests.api.searching import Driver, make_cohort, make_search
 
 SITE = "https://example.org"
 COOKIE = "__Host-session"
@@ -116,6 +120,18 @@ def test_wrong_key_is_refused_told_and_limited(database: Database, files: Files)
     assert refused[0] >= 50
     assert refused[1] == 429
     assert browser.post("/login", data={"key": key}).status_code == 303, "a valid key is taken all the same"
+
+
+def test_who_tries_many_keys_waits_for_no_writer(keyed_app: FastAPI, database: Database) -> None:
+    browser = browse(keyed_app)
+    keyed_app.state.context = replace(keyed_app.state.context, failures=Rate(1))
+    guess = {"key": f"ap_{'0' * 32}_x"}
+    assert browser.post("/login", data=guess).status_code == 401
+    with database.session() as session:
+        session.execute(update(ApiKeyRow).values(used_at=ApiKeyRow.used_at))  # SQLite has one writer
+        began = time.monotonic()
+        assert browser.post("/login", data=guess).status_code == 429
+        assert time.monotonic() - began < WRITER.lock_s
 
 
 def test_log_in_gives_a_new_session_and_ends_the_one_before(keyed_app: FastAPI, database: Database) -> None:
@@ -391,6 +407,24 @@ def test_audit_trail_shows_an_owner_her_own_events(database: Database, files: Fi
     assert page.count("POST /login") == 2
     assert browser.get("/audit?day=yesterday").status_code == 422
     assert browser.get("/audit?before=0").status_code == 422
+
+
+def test_audit_trail_names_what_a_page_made_ended_or_deleted(keyed_app: FastAPI, database: Database) -> None:
+    _, key = make_key(database)
+    browser = log_in(keyed_app, key)
+    cohort_id = make_cohort(TestClient(keyed_app, headers={"Authorization": f"Bearer {key}"}))["id"]
+    made = re.search(r"ap_([0-9a-f]{32})_", post(browser, "/settings/keys", scopes=["read"], days="1").text)
+    assert made is not None
+    assert post(browser, f"/settings/keys/{made[1]}/revocation").status_code == 303
+    assert post(browser, f"/cohorts/{cohort_id}/delete", models="keep").status_code == 303
+    with database.session(read_only=True) as session:
+        owner_id = session.scalars(select(ApiKeyRow.owner_id).where(ApiKeyRow.id == made[1])).one()
+        newest = AuditRepository(session).load_page(owner_id, limit=3).items
+    assert [(event.action, event.resource) for event in reversed(newest)] == [
+        ("POST /settings/keys", made[1]),
+        ("POST /settings/keys/{key_id}/revocation", made[1]),
+        ("POST /cohorts/{cohort_id}/delete", cohort_id),
+    ]
 
 
 def test_local_server_without_keys_needs_no_log_in_but_the_right_origin(local_app: FastAPI) -> None:

@@ -17,11 +17,15 @@ from sqlalchemy import select, update
 from api.cohorts.schemas import TimeToEventDocument
 from api.pages.models.calculator import Answer, Bar, Choice, squares
 from api.pages.rendering import _environment
+from autoprog.cohort import CohortSpec, read_cohort
 from autoprog.evaluation import Status
+from autoprog.interpreter import explain, make_strata
+from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
+from autoprog.space import TableShape, build_pipeline
 from autoprog.storage.database import Database
 from autoprog.storage.tables import ModelRow
-from autoprog.validation import Refit, fit_patient_intervals
-from tests.api.searching import FILE, SPEC, Driver, make_search, multipart, patient, simple_result, table
+from autoprog.validation import FeatureDistribution, Refit, fit_patient_intervals
+from tests.api.searching import FILE, SIMPLE, SPEC, Driver, make_search, multipart, patient, simple_result, table
 from tests.cohorts import cleveland_cohort, event_cohort, event_file, event_spec
 from tests.event_models import cox_model
 from tests.pages.test_frame import BROWSER
@@ -213,6 +217,26 @@ def test_unusual_values_are_named_and_words_in_a_number_are_faults(client: TestC
     assert 'value="old"' in page.text, "what was entered stays"
     assert calculate(client, model_id, age="1e999")[0] == 422
     assert calculate(client, model_id, age="<script>")[1].count("<script>") == 0
+
+
+def test_a_fault_stands_beside_a_field_whose_name_has_a_slash(client: TestClient, driver: Driver) -> None:
+    rows = table("a/b,c,died", *(f"{37 * i % 101},{53 * i % 97},{i % 2}" for i in range(40)))
+    spec = CohortSpec.model_validate({"name": "slash", "outcome": {"column": "died", "positive": 1}})
+    cohort = read_cohort(rows, spec).cohort
+    pipeline = build_pipeline(SIMPLE, cohort.features, TableShape.of(cohort, 5), 0).fit(cohort.X, cohort.y)
+    risks = pipeline.predict_proba(cohort.X)[:, 1]
+    rules, member = explain(cohort, risks, make_strata(risks)), Member(1.0, dump_estimator(pipeline))
+    distribution = FeatureDistribution.fit(cohort.features, cohort.X)
+    model = PrognosticModel(
+        cohort.features, cohort.outcome, (member,), (rules,), ModelMetadata.of(cohort), distribution=distribution
+    )
+    search = make_search(client)
+    driver.store.finish(driver.claim(), replace(simple_result()[0], model=model), cancelled=False)
+    made = client.get(f"/v1/searches/{search['id']}").json()["model_id"]
+    page = client.post(f"/models/{made}/calculator", data={"x-0": "1e200"}, headers=BROWSER)
+    assert page.status_code == 422
+    assert "<li>a/b: expected a number below 1e+100 in size" in page.text
+    assert page.text.count('class="error" role="alert">expected a number below') == 1
 
 
 def test_a_decimal_comma_is_a_point(client: TestClient, model_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -103,6 +104,12 @@ def test_svg_escapes_its_texts() -> None:
     assert "<b>" not in drawn
     assert "<i>" not in drawn
     assert "&lt;b&gt;&amp;" in drawn
+
+
+def test_what_xml_cannot_hold_is_replaced() -> None:
+    scene = draw(Chart((Panel(Axis("a\x01\ufffeb", 0, 1), Axis("y", 0, 1), ()),)))
+    root = ET.fromstring(write_svg(scene, "a\x00", "\uffff"))  # noqa: S314  written in this line
+    assert "a\ufffd\ufffdb" in list(root.itertext())
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,18 @@ import base64
 import json
 
 import pytest
+from sqlalchemy import select
 
 from autoprog.errors import InvalidInputError
 from autoprog.storage.database import Database, new_id
-from autoprog.storage.repositories import CohortRepository, EvaluationRepository
+from autoprog.storage.repositories import (
+    AuditRepository,
+    CatalogueRepository,
+    CohortRepository,
+    EvaluationRepository,
+    ModelRepository,
+    SearchRepository,
+)
 from autoprog.storage.tables import CohortRow
 from tests.storage.support import add_cohort, add_owner, queue_searches
 
@@ -107,3 +115,12 @@ def test_a_score_that_is_none_is_refused(database: Database, position: list[obje
 def test_identifiers_of_unknown_shape_find_nothing(database: Database) -> None:
     with database.session(read_only=True) as session:
         assert CohortRepository(session).page(new_id()).items == ()
+
+
+def test_a_text_that_no_name_can_hold_finds_nothing(database: Database) -> None:
+    queue_searches(database, 1)
+    with database.session(read_only=True) as session:
+        (owner_id,) = session.scalars(select(CohortRow.owner_id))
+        named = (CohortRepository(session), SearchRepository(session), ModelRepository(session))
+        lists = [repository.find(owner_id, "a\0b") for repository in (*named, CatalogueRepository(session))]
+        assert all(page.items == () for page in (*lists, AuditRepository(session).load_page(owner_id, action="\0")))

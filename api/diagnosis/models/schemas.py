@@ -93,7 +93,7 @@ _EXAMPLE: JsonDict = {
         {"name": "hepatitis", "group": "ward"},
         {"name": "haemolysis", "group": "ward"},
         {"name": "Gilbert", "group": "ward"},
-        {"name": "gallstone", "group": "surgery", "prior": None},
+        {"name": "gallstone", "group": "surgery"},
     ],
     "queries": [{"name": "pain"}, {"name": "dark urine", "cost": 1}, {"name": "fever"}],
     "responses": [[0, 1, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0]],

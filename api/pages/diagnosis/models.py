@@ -26,6 +26,7 @@ from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.uploads import Upload
 from autoprog.cohort.csv_table import sniff_delimiter
+from autoprog.cohort.messages import split_pointer
 from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
 from autoprog.storage.repositories import CatalogueRepository, DiagnosisModelRepository, DiagnosisSessionRepository
 from autoprog.storage.stored_files import remove_unreferenced
@@ -116,7 +117,7 @@ def _findings(content: bytes) -> list[str]:
 
 def _say(fault: Fault, text: Callable[[str], str]) -> str:
     """Return a fault with its place in the table, as nobody here has written the document that pointers lead into."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in fault.pointer.split("/")[1:]]
+    steps = split_pointer(fault.pointer)
     places = {("file",): text("Table"), ("spec", "name"): text("Name")}
     place = places.get(tuple(steps), "")
     if steps[:2] == ["file", "columns"] and len(steps) > 2:

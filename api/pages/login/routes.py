@@ -51,18 +51,18 @@ def log_in(
 ) -> Response:
     """Open a session for a key; a session that the browser had before ends."""
     text = key.strip()[:_MAX_KEY]
-    with context.database.session() as session:
+    with context.database.session(read_only=True) as session:  # whoever has no key keeps no writer waiting
         row = context.keys(session).authenticate(text)
-        if row is not None:
-            sessions = context.browser_sessions(session)
-            if before := request.cookies.get(cookie_name(request)):
-                sessions.end_token(before)
-            _, token = sessions.open(row)
     if row is None:
         request.state.key_tried = text  # the audit trail takes its public part
         count_failure(request, context)
         page = _page(request, context, place, is_wrong=True)
     else:
+        with context.database.session() as session:
+            sessions = context.browser_sessions(session)
+            if before := request.cookies.get(cookie_name(request)):
+                sessions.end_token(before)
+            _, token = sessions.open(row)
         context.uses.note_key(row)
         request.state.principal = Principal(row.owner_id, frozenset(row.scopes), row.id)
         page = redirect(local_path(place))

@@ -34,6 +34,7 @@ from api.pages.rendering import confirm, redirect, render, translate
 from api.pages.searches.results import Verdict, find_doubts, list_horizons
 from api.pages.sessions import PagePredictor, PageReader, PageWriter
 from autoprog.cohort import outcome_from_json, units_differ
+from autoprog.cohort.messages import split_pointer
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 from autoprog.storage.repositories import (
     CatalogueRepository,
@@ -126,7 +127,7 @@ def _calculate(request: Request, context: Context, principal: PagePredictor, mod
             answered = service.predict(context, row, asked)
             prediction, interval = answered.items[0], answered.interval
         except InvalidInputError as error:
-            faults = [Fault(fault.pointer.rsplit("/", 1)[-1], fault.detail) for fault in error.faults]
+            faults = [Fault(_last_step(fault), fault.detail) for fault in error.faults]
     is_part, choice = "hx-request" in request.headers, read_choice(form)
     # A part is shown at once, and asks for the ranked tests itself.
     ranked = None if is_part or faults or not choice.tests else _rank(request, context, row, choice, patient)
@@ -181,8 +182,13 @@ def _rank(request: Request, context: Context, row: ModelRow, choice: Choice, pat
             "/prices/minute": text("A minute is worth"), "/prices/harm": text("A unit of harm is worth"),
             "/catalogue_id": text("Tests"),
         }  # fmt: skip
-        names = [words.get(each.pointer, each.pointer.rsplit("/", 1)[-1]) for each in error.faults]
+        names = [words.get(each.pointer, _last_step(each)) for each in error.faults]
         return Ranked(None, [f"{name}: {each.detail}" for name, each in zip(names, error.faults, strict=True)])
+
+
+def _last_step(fault: Fault) -> str:
+    """Name of the feature, or of the field, that a fault is about."""
+    return ["", *split_pointer(fault.pointer)][-1]
 
 
 def _explain(

@@ -59,7 +59,8 @@ def create_key(
 ) -> Response:
     """Create a key and show it, this once."""
     _require_keys(current)
-    _, text = service.create_key(session, principal, scopes or [], days)
+    row, text = service.create_key(session, principal, scopes or [], days)
+    request.state.made_id = row.id  # for the audit trail
     return _settings(request, session, current, new_key=text)
 
 

@@ -19,6 +19,7 @@ from autoprog.cohort import (
     guess_positive,
 )
 from autoprog.cohort.dates import DAYS_IN, FollowUpDates
+from autoprog.cohort.messages import split_pointer
 from autoprog.errors import Fault
 
 
@@ -363,7 +364,7 @@ def place_faults(draft: Draft, faults: Sequence[Fault], file: FileDescription) -
 
 
 def _place(pointer: str, roles: Mapping[str, str], indices: Mapping[str, int]) -> str:
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    steps = split_pointer(pointer)
     if steps[:2] in (["file", "columns"], ["spec", "features"]) and len(steps) > 2:
         name = steps[2]
         if name in roles:

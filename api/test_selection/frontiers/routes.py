@@ -105,4 +105,4 @@ def rank_missing_tests(
 
     The risk is that of the search's model. Results of similar patients stand for the missing ones.
     """
-    return service.rank_missing_tests(context, principal.owner_id, search_id, frontier_id, request)
+    return service.rank_missing_tests(context, principal, search_id, frontier_id, request)

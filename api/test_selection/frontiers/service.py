@@ -10,9 +10,11 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from api.auth import Principal
 from api.catalogues.choice import load_tests, place_in_choice, read_prices
 from api.dependencies import Context
 from api.jobs.service import read_error
+from api.models.status import check_usable
 from api.queue_room import require_room
 from api.searches.service import FINISHED, missing_result
 from api.test_selection.frontiers.schemas import (
@@ -101,15 +103,17 @@ def frontier_document(row: FrontierRow, job: JobRow, *, whole: bool = True) -> F
 
 
 def rank_missing_tests(
-    context: Context, owner_id: str, search_id: str, frontier_id: str, request: MissingTestsRequest
+    context: Context, principal: Principal, search_id: str, frontier_id: str, request: MissingTestsRequest
 ) -> MissingTestsDocument:
-    """Rank a patient's missing tests by change of risk per cost; raises ConflictError if the search has no model."""
+    """Rank a patient's missing tests by change of risk per cost; raises ConflictError if no model may predict."""
+    owner_id = principal.owner_id
     with context.database.session(read_only=True) as reading:
         frontier = FrontierRepository(reading).of(owner_id, search_id, frontier_id)
         search = SearchRepository(reading).get(owner_id, search_id)
         if search.model_id is None:
             raise missing_result(search, "model")
         row = ModelRepository(reading).get(owner_id, search.model_id)
+        check_usable(reading, principal, row)
         sha256 = CohortRepository(reading).get(owner_id, search.cohort_id).sha256
     if not isinstance(request.patient, dict):
         raise InvalidInputError([Fault("/patient", "must be an object")])

@@ -13,7 +13,7 @@ from sqlalchemy.orm.interfaces import ORMOption
 from autoprog.errors import NotFoundError
 from autoprog.storage import test_selection_tables  # noqa: F401  (registers its tables as resources)
 from autoprog.storage.database import database_now, is_id, new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, Row, page_by_creation
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, Row, contains, page_by_creation
 from autoprog.storage.tables import IdempotencyKeyRow, OwnedRow
 from autoprog.storage.test_selection_tables import StatefulRow
 
@@ -64,7 +64,7 @@ class NamedRepository(OwnedRepository[Row]):
         """List resources whose name contains a text, newest first; raises InvalidInputError for an invalid cursor."""
         query = select(self._table).where(self._table.owner_id == owner_id)
         if text:
-            query = query.where(self._table.__table__.c.name.icontains(text, autoescape=True))
+            query = query.where(contains(self._table.__table__.c.name, text))
         return page_by_creation(self._session, query, self._table, limit, cursor, newest_first=True)
 
 

@@ -6,8 +6,11 @@ rebuilt or truncated chain, note its last number and digest elsewhere now and th
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import json
+import os
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -18,7 +21,7 @@ from sqlalchemy.orm import Session
 
 from autoprog.errors import ArtifactError
 from autoprog.storage.database import database_now
-from autoprog.storage.pages import DEFAULT_LIMIT, Page
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, contains
 from autoprog.storage.tables import ApiKeyRow, AuditEventRow
 
 _LOCK = 7_242_002  # advisory lock that nothing else takes
@@ -37,11 +40,11 @@ class AuditEvent:
     Attributes
     ----------
     action : str
-        Method and route with its parameter names, or a command.
+        Method and route with its parameter names, a command, or what retention has deleted.
     resource : str
         Identifiers of the resources; empty for none.
     address : str
-        The client's address.
+        The client's address, or `local_address`.
     result : str
         HTTP status, or `done`.
     request_id : str
@@ -153,7 +156,7 @@ class AuditRepository:
             start = datetime.combine(day, time(), UTC)
             query = query.where(AuditEventRow.at >= start, AuditEventRow.at < start + timedelta(days=1))
         if action:
-            query = query.where(AuditEventRow.action.icontains(action, autoescape=True))
+            query = query.where(contains(AuditEventRow.action, action))
         if before is not None:
             query = query.where(AuditEventRow.sequence < before)
         rows = self._session.scalars(query.order_by(AuditEventRow.sequence.desc()).limit(limit + 1)).all()
@@ -195,6 +198,15 @@ class AuditRepository:
             msg = f"the audit trail was altered: it ends at event {sequence}, before the one that was noted"
             raise ArtifactError(msg)
         return ChainEnd(sequence, sha256)
+
+
+def local_address() -> str:
+    """Address of what this process does by itself: the system's user, or a number without a name, and machine."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # as in a container that runs as any user
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"[:100]
 
 
 def audit_document(row: AuditEventRow) -> dict[str, str | int | None]:

@@ -11,7 +11,7 @@ from autoprog.errors import ConflictError
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, contains, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, erase, forget_answers, get_owned
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
 from autoprog.storage.repositories.diagnosis import list_files
@@ -75,7 +75,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         """List cohorts whose name contains a text, newest first; raises InvalidInputError for an invalid cursor."""
         query = select(CohortRow).where(CohortRow.owner_id == owner_id)
         if text:
-            query = query.where(CohortRow.name.icontains(text, autoescape=True))
+            query = query.where(contains(CohortRow.name, text))
         return page_by_creation(self._session, query, CohortRow, limit, cursor, newest_first=True)
 
     def all(self, owner_id: str) -> list[CohortRow]:

@@ -9,7 +9,7 @@ from sqlalchemy import or_, select
 
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, contains, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, erase, get_owned
 from autoprog.storage.tables import CohortRow, ModelCohortRow, ModelRow, ModelStatusRow, SearchRow, ValidationRow
 
@@ -79,7 +79,7 @@ class ModelRepository(OwnedRepository[ModelRow]):
         """List models of cohorts whose name contains a text, newest first; an empty text finds all of them."""
         query = select(ModelRow).where(ModelRow.owner_id == owner_id)
         if text:
-            named = CohortRow.name.icontains(text, autoescape=True)
+            named = contains(CohortRow.name, text)
             query = query.join(CohortRow, CohortRow.id == ModelRow.cohort_id).where(named)
         return page_by_creation(self._session, query, ModelRow, limit, cursor, newest_first=True)
 

@@ -11,7 +11,7 @@ from autoprog.errors import ConflictError
 from autoprog.evaluation import Status
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.events import append_event, finished_payload
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, contains, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
 from autoprog.storage.repositories.test_selection import delete_jobs_of_searches
 from autoprog.storage.tables import (
@@ -68,7 +68,7 @@ class SearchRepository(OwnedRepository[SearchRow]):
         if cohort_id is not None:
             query = query.where(SearchRow.cohort_id == cohort_id)
         if text:
-            named = CohortRow.name.icontains(text, autoescape=True)
+            named = contains(CohortRow.name, text)
             query = query.join(CohortRow, CohortRow.id == SearchRow.cohort_id).where(named)
         return page_by_creation(self._session, query, SearchRow, limit, cursor, newest_first=True)
 
