@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from autoprog.storage.database import Database, new_id
 from autoprog.storage.leases import take_next
 from autoprog.storage.pages import Page
-from autoprog.storage.repositories import AuditRepository, SearchRepository
+from autoprog.storage.repositories import AuditRepository, CohortStatisticsRepository, SearchRepository
 from autoprog.storage.tables import JobRow
 from tests.storage.support import add_owner, queue_searches
 
@@ -68,3 +68,9 @@ def test_a_claim_counts_an_owner_s_rows_once(database: Database) -> None:
         take_next(session, JobRow, "a runner", 10.0, most_running=3)
     assert plans
     assert not any("CORRELATED" in plan for plan in plans)
+
+
+def test_whose_statistics_are_known_is_read_from_an_index(database: Database) -> None:
+    with database.session(read_only=True) as session, plans_of(session) as plans:
+        CohortStatisticsRepository(session).known("auc_roc")
+    assert any("COVERING INDEX ix_cohort_statistics_metric" in plan for plan in plans)
