@@ -36,7 +36,7 @@ ClipBounds = tuple[_Floats, _Floats]
 N_DRAWS = 32
 """Draws of a patient's missing values."""
 
-_ROWS_AT_ONCE = 200_000
+_CELLS_AT_ONCE = 10_000_000  # of a table as the members see it, a column for each level
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +73,23 @@ def build_prediction(
     drawn = _cells_to_draw(model, longest, removed)
     # Intervals are by draws of all missing values, which a model of an earlier version cannot draw.
     over_draws = np.isnan(longest).any(axis=1) if bounds and model.distribution is not None else drawn.any(axis=1)
-    if not over_draws.any():
+    width = sum(max(1, len(feature.levels or ())) for feature in model.features)
+    given = _split(np.flatnonzero(~over_draws), width)
+    if len(given) == 1 and not over_draws.any():
         return _predict_as_they_are(model, tables, times, bounds=bounds)
-    parts = []
-    if not over_draws.all():
-        rows = np.flatnonzero(~over_draws)
-        parts.append((rows, _predict_as_they_are(model, _take(tables, rows), times, bounds=bounds)))
-    rows = np.flatnonzero(over_draws)
-    for chunk in np.array_split(rows, -(-len(rows) * N_DRAWS // _ROWS_AT_ONCE)):
-        some = _take(tables, chunk)
-        parts.append((chunk, _predict_over_draws(model, some, drawn[chunk], times, bounds=bounds)))
+    parts = [
+        (rows, _predict_as_they_are(model, _take(tables, rows), times, bounds=bounds)) for rows in given if len(rows)
+    ]
+    for rows in _split(np.flatnonzero(over_draws), N_DRAWS * width):
+        if len(rows):
+            some = _take(tables, rows)
+            parts.append((rows, _predict_over_draws(model, some, drawn[rows], times, bounds=bounds)))
     return _in_order(parts, longest)
+
+
+def _split(rows: NDArray[np.intp], cells: int) -> list[NDArray[np.intp]]:
+    """Split rows of so many cells each, so that few patients of many features take no more memory than many of few."""
+    return np.array_split(rows, max(1, -(-len(rows) * cells // _CELLS_AT_ONCE)))
 
 
 def _cells_to_draw(model: PrognosticModel, longest: _Floats, removed: NDArray[np.bool_] | None) -> NDArray[np.bool_]:

@@ -110,23 +110,37 @@ def _taking(
     # A lease that ends this far ahead predates a clock that was set back: its runner soon sends a heartbeat or is dead.
     expired = and_(table.status == _RUNNING, or_(table.lease_until <= now, table.lease_until > ahead))
     other = aliased(table)
-    running = (
-        select(func.count())
-        .where(other.owner_id == table.owner_id, other.status == _RUNNING, other.lease_until > now)
-        .scalar_subquery()
+    # Counted once an owner, not once a row that waits: tens of thousands may wait.
+    held = (
+        select(other.owner_id, func.count().label("n"))
+        .where(other.status == _RUNNING, other.lease_until > now)
+        .group_by(other.owner_id)
+        .subquery()
     )
-    served_at = select(OwnerRow.served_at).where(OwnerRow.id == table.owner_id).scalar_subquery()
+    running = func.coalesce(held.c.n, 0)
     is_asked_for = true() if kinds is None else JobRow.kind.in_(kinds)
     is_free = and_(or_(table.status == _QUEUED, expired), is_asked_for)
     may_run = true() if most_running is None else or_(table.status == _RUNNING, running < most_running)
     # The owner with fewest running comes first, then the one served longest ago, then the oldest row.
-    turn = (case((table.status == _RUNNING, 0), else_=1), running, served_at.asc().nulls_first(), table.created_at)
+    turn = (
+        case((table.status == _RUNNING, 0), else_=1),
+        running,
+        OwnerRow.served_at.asc().nulls_first(),
+        table.created_at,
+        table.id,
+    )
     following = (
-        select(table.id).where(is_free, may_run).order_by(*turn, table.id).limit(1).with_for_update(skip_locked=True)
+        select(table.id)
+        .join(OwnerRow, OwnerRow.id == table.owner_id)
+        .outerjoin(held, held.c.owner_id == table.owner_id)
+        .where(is_free, may_run)
+        .order_by(*turn)
+        .limit(1)
+        .with_for_update(of=table, skip_locked=True)
     )
     return (
         update(table)
-        .where(table.id == following.with_for_update(skip_locked=True).scalar_subquery(), is_free)
+        .where(table.id == following.scalar_subquery(), is_free)
         .values(
             status=_RUNNING,
             token=table.token + 1,

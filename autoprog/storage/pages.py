@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, false, or_
+from sqlalchemy import ColumnElement, Select, false, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from autoprog.errors import Fault, InvalidInputError
@@ -64,10 +64,8 @@ def page_by_creation(
 ) -> Page[Row]:
     """Read a page of an unordered query, oldest first; raises InvalidInputError if the cursor is not of this list."""
     if cursor is not None:
-        created_at, row_id = decode_cursor(cursor, _creation)
-        later = or_(table.created_at > created_at, and_(table.created_at == created_at, table.id > row_id))
-        earlier = or_(table.created_at < created_at, and_(table.created_at == created_at, table.id < row_id))
-        query = query.where(earlier if newest_first else later)
+        place, reached = tuple_(table.created_at, table.id), decode_cursor(cursor, _creation)
+        query = query.where(place < reached if newest_first else place > reached)
     order = (table.created_at.desc(), table.id.desc()) if newest_first else (table.created_at, table.id)
     rows = session.scalars(query.order_by(*order).limit(limit + 1)).all()
     return Page.of(rows, limit, lambda row: [row.created_at.isoformat(), row.id])

@@ -196,12 +196,14 @@ class DatabaseStore:
 
     def record_statistics(self, search_id: str, statistics: CohortStatistics) -> None:
         """Store what an ended search teaches later ones, unless it or its cohort was deleted."""
+        with self._database.session(read_only=True) as session:
+            known = CohortStatisticsRepository(session).known(statistics.metric)
         with self._database.session() as session:
             _lock_cohort(session, search_id)  # an erasure that is under way deletes the search
             search = session.get(SearchRow, search_id)
             if search is not None:
                 cohort = session.get_one(CohortRow, search.cohort_id)
-                CohortStatisticsRepository(session).keep(cohort, statistics)
+                CohortStatisticsRepository(session).keep(cohort, statistics, known)
 
     def fail(self, claim: Claim, code: str, detail: str, *, cancelled: bool = False) -> None:
         """End the search without a model. Raises LeaseLostError."""

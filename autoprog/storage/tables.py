@@ -178,6 +178,7 @@ class CohortStatisticsRow(Base):
     """Statistics that the best-founded search on a cohort leaves to later ones, by metric."""
 
     __tablename__ = "cohort_statistics"
+    __table_args__ = (Index(None, "metric", "cohort_id", "created_at"),)
 
     cohort_id: Mapped[str] = mapped_column(_ID, ForeignKey("cohort.id", ondelete="CASCADE"), primary_key=True)
     metric: Mapped[str] = mapped_column(String(40), primary_key=True)

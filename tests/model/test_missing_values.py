@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.interpreter import explain, make_strata
-from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
+from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, prediction
 from autoprog.performance import compute_logit
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
 from autoprog.validation import IDENTITY, FeatureDistribution, Refit, fit_patient_intervals
@@ -120,3 +120,26 @@ def test_models_of_before_draw_whatever_is_missing() -> None:
     assert not FeatureDistribution.from_json(document).learnt_gaps.any()
     with pytest.raises(ValueError, match="counts"):
         FeatureDistribution.from_json({**document, "n_missing": [1]})
+
+
+def test_members_are_asked_for_a_bounded_table_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many features a model has; the predictions do not depend on it."""
+    X, _ = patients(6)
+    X[::3, 2] = np.nan
+    whole = MODEL.risks_with_intervals(X)
+    asked: list[int] = []
+    plain = prediction._ask_members
+
+    def note(model: PrognosticModel, tables: dict[int, np.ndarray], times: list[float] | None) -> prediction._Found:
+        asked.append(max(x.size for x in tables.values()))
+        return plain(model, tables, times)
+
+    monkeypatch.setattr(prediction, "_ask_members", note)
+    monkeypatch.setattr(prediction, "_CELLS_AT_ONCE", 9_600)
+    in_parts = MODEL.risks_with_intervals(X)
+    assert sum(asked) > 3 * N
+    assert max(asked) <= 9_600
+    for one, other in zip(whole, in_parts, strict=True):
+        assert one is not None
+        assert other is not None
+        np.testing.assert_allclose(one, other, rtol=1e-12)

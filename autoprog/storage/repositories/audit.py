@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import and_, func, insert, or_, select
+from sqlalchemy import and_, func, insert, select
 from sqlalchemy.orm import Session
 
 from autoprog.errors import ArtifactError
@@ -149,17 +149,20 @@ class AuditRepository:
         Page of AuditEventRow
             Its cursor is the number of the last event.
         """
-        keys = select(ApiKeyRow.id).where(ApiKeyRow.owner_id == owner_id)
-        refused = and_(AuditEventRow.owner_id.is_(None), AuditEventRow.key_id.in_(keys))
-        query = select(AuditEventRow).where(or_(AuditEventRow.owner_id == owner_id, refused))
+        of_keys = AuditEventRow.key_id.in_(select(ApiKeyRow.id).where(ApiKeyRow.owner_id == owner_id))
+        parts = (AuditEventRow.owner_id == owner_id, and_(AuditEventRow.owner_id.is_(None), of_keys))
+        asked = []
         if day is not None:
             start = datetime.combine(day, time(), UTC)
-            query = query.where(AuditEventRow.at >= start, AuditEventRow.at < start + timedelta(days=1))
+            asked += [AuditEventRow.at >= start, AuditEventRow.at < start + timedelta(days=1)]
         if action:
-            query = query.where(contains(AuditEventRow.action, action))
+            asked.append(contains(AuditEventRow.action, action))
         if before is not None:
-            query = query.where(AuditEventRow.sequence < before)
-        rows = self._session.scalars(query.order_by(AuditEventRow.sequence.desc()).limit(limit + 1)).all()
+            asked.append(AuditEventRow.sequence < before)
+        latest = select(AuditEventRow).where(*asked).order_by(AuditEventRow.sequence.desc()).limit(limit + 1)
+        # Each part by its index: of both at once SQLite would read and sort all of the owner's events.
+        found = [row for part in parts for row in self._session.scalars(latest.where(part))]
+        rows = sorted(found, key=lambda row: -row.sequence)
         shown = tuple(rows[:limit])
         return Page(shown, str(shown[-1].sequence) if len(rows) > limit else None)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
@@ -15,6 +17,8 @@ from autoprog.storage.tables import CohortRow, CohortStatisticsRow
 
 MOST = 1_000
 """Maximum number of cohorts that are read at once, the latest ones."""
+
+_CHUNK = 100  # documents of some 50 kB
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,22 @@ class EarlierCohort:
 
     statistics: CohortStatistics
     is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPipelines:
+    """Pipelines that the statistics of some cohort, or of an open one, name.
+
+    Attributes
+    ----------
+    sources : frozenset of (str, datetime)
+        Cohort and time of each of the statistics that were read.
+    keys : frozenset of str
+        `Configuration.key` of each pipeline.
+    """
+
+    sources: frozenset[tuple[str, datetime]]
+    keys: frozenset[str]
 
 
 def shares(cohort: CohortRow) -> bool:
@@ -50,14 +70,26 @@ class CohortStatisticsRepository:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def keep(self, cohort: CohortRow, statistics: CohortStatistics) -> None:
-        """Store a search's statistics of its cohort, unless an earlier search's are better founded."""
+    def keep(self, cohort: CohortRow, statistics: CohortStatistics, known: KnownPipelines | None = None) -> None:
+        """Store a search's statistics of its cohort, unless an earlier search's are better founded.
+
+        Parameters
+        ----------
+        cohort : CohortRow
+            The cohort, locked by the transaction.
+        statistics : CohortStatistics
+            What the search has learnt.
+        known : KnownPipelines or None
+            Read before the transaction, which should be short; read anew if something that it names was deleted since.
+        """
         found = self._session.get(CohortStatisticsRow, (cohort.id, statistics.metric), with_for_update=True)
         if found is not None and CohortStatistics.from_json(found.document).foundation > statistics.foundation:
             return
-        shared, known = shares(cohort), self._pipelines(statistics.metric)
         # A cohort that taught the search may have been deleted since.
-        elsewhere = {key: gain for key, gain in statistics.elsewhere.items() if key in known}
+        if known is None or not known.sources <= self._sources(statistics.metric):
+            known = self.known(statistics.metric)
+        shared = shares(cohort)
+        elsewhere = {key: gain for key, gain in statistics.elsewhere.items() if key in known.keys}
         row = CohortStatisticsRow(
             cohort_id=cohort.id,
             metric=statistics.metric,
@@ -82,22 +114,37 @@ class CohortStatisticsRepository:
             self._forget_unknown(metric)
 
     def _forget_unknown(self, metric: str) -> None:
-        known = self._pipelines(metric)
+        known = self.known(metric).keys
         rows = select(CohortStatisticsRow).where(CohortStatisticsRow.metric == metric)
-        for row in self._session.scalars(rows, execution_options={"yield_per": 100}):
+        for row in self._session.scalars(rows, execution_options={"yield_per": _CHUNK}):
             found = row.document.get("elsewhere", {})
             if not found.keys() <= known:
                 row.document = {**row.document, "elsewhere": {key: g for key, g in found.items() if key in known}}
 
-    def _pipelines(self, metric: str) -> set[str]:
-        """Keys of the pipelines in any cohort's statistics, including the open cohorts'."""
-        documents = self._session.scalars(
-            select(CohortStatisticsRow.document).where(CohortStatisticsRow.metric == metric),
-            execution_options={"yield_per": 100},
-        )
-        stored = (Configuration.from_json(tried["configuration"]) for row in documents for tried in row["best"])
+    def known(self, metric: str) -> KnownPipelines:
+        """Read the pipelines in any cohort's statistics, including the open cohorts'."""
+        sources = self._sources(metric)  # first: what is deleted meanwhile is missed by `keep`
         shipped = (tried.configuration for cohort in open_cohorts() for tried in cohort.statistics.best)
-        return {configuration.key for configuration in chain(stored, shipped)}
+        stored = (Configuration.from_json(tried["configuration"]) for best in self._best(metric) for tried in best)
+        return KnownPipelines(sources, frozenset(c.key for found in (shipped, stored) for c in found))
+
+    def _sources(self, metric: str) -> frozenset[tuple[str, datetime]]:
+        rows = select(CohortStatisticsRow.cohort_id, CohortStatisticsRow.created_at)
+        found = self._session.execute(rows.where(CohortStatisticsRow.metric == metric))
+        return frozenset((cohort_id, created_at) for cohort_id, created_at in found)
+
+    def _best(self, metric: str) -> Iterator[list[dict[str, Any]]]:
+        """Iterate over the pipelines that did well on each cohort."""
+        ordered = (
+            select(CohortStatisticsRow.cohort_id, CohortStatisticsRow.document["best"])
+            .where(CohortStatisticsRow.metric == metric)
+            .order_by(CohortStatisticsRow.cohort_id)
+            .limit(_CHUNK)
+        )
+        last = ""
+        while rows := self._session.execute(ordered.where(CohortStatisticsRow.cohort_id > last)).all():
+            yield from (best for _, best in rows)
+            last = rows[-1].cohort_id
 
     def earlier(
         self, owner_id: str, metric: str, *, but_sha256: str, shared_alone: bool = False

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from autoprog.metalearning import CohortStatistics, TriedConfiguration, meta_features, shipped_statistics
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import CohortRepository, CohortStatisticsRepository
+from autoprog.storage.repositories.cohort_statistics import KnownPipelines
 from autoprog.storage.tables import CohortRow, CohortStatisticsRow
 from tests.cohorts import mixed_cohort
 from tests.metalearning.repositories import collect_statistics
@@ -149,14 +150,51 @@ def test_deleting_a_cohort_deletes_what_others_have_found_of_its_pipelines(datab
         assert elsewhere_of(session, third, "brier") == [keys[2], keys[4]]
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted and learnt from again"])
+def test_what_was_known_before_is_read_anew_once_a_cohort_is_deleted(database: Database, *, again: bool) -> None:
+    pipeline = make_configuration(0)
+    with database.session() as session:
+        owner_id = add_owner(session, "a")
+        gone, third = (add_cohort(session, owner_id, digit) for digit in "12")
+        keep(session, gone, replace(STATISTICS, best=(TriedConfiguration(pipeline, 0.1),)))
+    with database.session(read_only=True) as session:
+        known = CohortStatisticsRepository(session).known("auc_roc")
+    assert pipeline.key in known.keys
+    with database.session() as session:
+        repository = CohortStatisticsRepository(session)
+        repository.delete_for(gone.id)
+        if again:
+            repository.keep(gone, replace(STATISTICS, best=()))
+        repository.keep(third, replace(STATISTICS, elsewhere={pipeline.key: 0.2}), known)
+        assert elsewhere_of(session, third) == []
+
+
+def test_what_is_known_is_read_once(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the transaction, which holds SQLite's only writer: thousands of cohorts take seconds to read."""
+    pipeline = make_configuration(0)
+    with database.session() as session:
+        owner_id = add_owner(session, "a")
+        keep(
+            session, add_cohort(session, owner_id, "1"), replace(STATISTICS, best=(TriedConfiguration(pipeline, 0.1),))
+        )
+        third = add_cohort(session, owner_id, "2")
+    monkeypatch.setattr("autoprog.storage.repositories.cohort_statistics._CHUNK", 1)
+    with database.session(read_only=True) as session:
+        known = CohortStatisticsRepository(session).known("auc_roc")
+    monkeypatch.setattr(CohortStatisticsRepository, "known", None)
+    with database.session() as session:
+        CohortStatisticsRepository(session).keep(third, replace(STATISTICS, elsewhere={pipeline.key: 0.2}), known)
+        assert elsewhere_of(session, third) == [pipeline.key]
+
+
 def test_two_cohorts_are_deleted_at_once(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each deletion looks through what the other cohort has taught: one waits for the other, and not both."""
     with database.session() as session:
         owner_id = add_owner(session, "a")
         ids = [keep(session, add_cohort(session, owner_id, digit)) for digit in "123"]
-    both, plain = threading.Barrier(2), CohortStatisticsRepository._pipelines
+    both, plain = threading.Barrier(2), CohortStatisticsRepository.known
 
-    def meet(repository: CohortStatisticsRepository, metric: str) -> set[str]:
+    def meet(repository: CohortStatisticsRepository, metric: str) -> KnownPipelines:
         with suppress(threading.BrokenBarrierError):
             both.wait(timeout=1)
         return plain(repository, metric)
@@ -165,7 +203,7 @@ def test_two_cohorts_are_deleted_at_once(database: Database, monkeypatch: pytest
         with database.session() as session:
             CohortRepository(session).delete(owner_id, cohort_id, models="keep")
 
-    monkeypatch.setattr(CohortStatisticsRepository, "_pipelines", meet)
+    monkeypatch.setattr(CohortStatisticsRepository, "known", meet)
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(deleted, ids[:2])) == [None, None]
     with database.session(read_only=True) as session:

@@ -1,0 +1,25 @@
+"""Which cohorts have statistics of a metric is read from an index, without their long documents.
+
+Revision ID: 0029
+Revises: 0028
+"""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "0029"
+down_revision = "0028"
+branch_labels = None
+depends_on = None
+
+_TABLE = "cohort_statistics"
+_INDEX = "ix_cohort_statistics_metric_cohort_id_created_at"
+
+
+def upgrade() -> None:
+    op.create_index(_INDEX, _TABLE, ["metric", "cohort_id", "created_at"])
+
+
+def downgrade() -> None:
+    op.drop_index(_INDEX, _TABLE)
