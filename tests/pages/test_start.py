@@ -180,6 +180,19 @@ def test_a_column_that_identifies_patients_lets_one_be_erased(client: TestClient
     assert [each["cohort_id"] for each in erased["cohorts"]] == [search["cohort_id"]]
 
 
+def test_patients_with_several_rows_are_pointed_out_until_they_are_identified(client: TestClient) -> None:
+    lines = ODD.splitlines()
+    content = b"\n".join([*lines, lines[-1]])
+    part = columns(client, content)
+    assert "some with several rows. Choose “Identifies the patient”" in part
+    assert re.search(r'Look at these columns first:.*"#column-0">patient_id</a>', part)
+    fields = filled_in(part) | {"kind-0": "identifier"}
+    part = columns(client, content, **fields)
+    assert "some with several rows" not in part
+    assert "1 row has the identifier of an earlier row" in part
+    assert "some with several rows" not in columns(client, ODD)
+
+
 def test_leak_that_is_left_out_and_code_that_means_missing_reach_the_cohort(client: TestClient) -> None:
     fields = filled_in(columns(client, ODD)) | {"kind-4": "leave_out", "na_value": "-9", "unit-1": "years"}
     part = columns(client, ODD, **fields)
