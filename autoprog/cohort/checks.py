@@ -80,9 +80,7 @@ def is_identifier(cells: Cells, n_values: int) -> bool:
     distinct = n_values / cells.n_observed
     has_name = _IDENTIFIER_NAME.fullmatch(cells.name) is not None
     if not cells.is_numeric:
-        return not _common_unit(cells) and (
-            distinct >= _MOSTLY_DISTINCT or (has_name and distinct >= MOSTLY_MISSING)
-        )
+        return not _common_unit(cells) and (distinct >= _MOSTLY_DISTINCT or (has_name and distinct >= MOSTLY_MISSING))
     numbers = cells.numbers[np.isfinite(cells.numbers) & ~cells.missing]
     if cells.words.any() and not has_name:
         return False
@@ -112,10 +110,8 @@ def _unit_warnings(cells: Cells) -> list[str]:
         return []
     if unit == "%":
         return [f"column {name} has percent signs, so each value is a category: remove the signs to have numbers"]
-    return [
-        f"column {name} has numbers with the unit {short(unit)}, so each value is a category: remove the unit to have "
-        "numbers"
-    ]
+    advice = "so each value is a category: remove the unit to have numbers"
+    return [f"column {name} has numbers with the unit {short(unit)}, {advice}"]
 
 
 def reading_warnings(columns: Sequence[Cells]) -> list[str]:

@@ -296,7 +296,5 @@ def _repeated_patients(table: Table, spec: CohortSpec, groups: NDArray[np.int64]
     n = table.n_rows - len(np.unique(groups))
     has = "has" if n == 1 else "have"
     name = short(spec.identifier, 60)
-    return [
-        f"{count_text(n, 'row')} {has} the identifier of an earlier row in column {name}: the rows of a patient stay "
-        "in one fold; keep one row of each patient if the others are copies"
-    ]
+    advice = "the rows of a patient stay in one fold; keep one row of each patient if the others are copies"
+    return [f"{count_text(n, 'row')} {has} the identifier of an earlier row in column {name}: {advice}"]

@@ -185,13 +185,14 @@ def _form_part(
     )
 
 
-def _index_dates(column: ColumnDescription, file: FileDescription, draft: Draft) -> list[tuple[str, str]]:
-    """Return the dates since which a date may count, each with the form's value for it."""
+def _index_dates(column: ColumnDescription, file: FileDescription, draft: Draft) -> list[tuple[str, str, str]]:
+    """Return the dates since which a date may count, each with the form's value for it and the unit."""
     if column.name not in draft.dates:
         return []
     return [
-        (f"{SINCE}{i}", other.name)
+        (f"{mark}{i}", unit, other.name)
         for i, other in enumerate(file.columns)
+        for unit, mark in SINCE.items()
         if other.name in draft.dates and other.name != column.name
     ]
 
