@@ -23,7 +23,7 @@ from autoprog.report.docx import write_docx
 from autoprog.report.drawing import draw
 from autoprog.report.html import write_html
 from autoprog.report.markdown import write_markdown
-from autoprog.report.phrases import percent, with_bounds
+from autoprog.report.phrases import number, percent, with_bounds
 from autoprog.report.png import write_png
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences import gain_figures, update, validation_sample
@@ -89,6 +89,14 @@ def test_names_of_blocks_are_unique_and_rows_fit_their_columns(kind: str) -> Non
     for table in tables:
         assert {len(row) for row in table.rows} <= {len(table.columns)}
     assert all(each.blocks or each.left_out for each in report.sections)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(68.041067762, "68.0411"), (1826.25, "1,826.25"), (1_234_567_891, "1,234,567,891"), (0.5, "0.5"), (365, "365")],
+)
+def test_horizons_that_were_computed_have_six_digits(value: float, shown: str) -> None:
+    assert number(value) == shown
 
 
 @EVERY_KIND
