@@ -197,7 +197,7 @@ def test_words_among_numbers_are_shown_and_can_mean_missing(client: TestClient) 
     content = table("pulse,age,died", *(f"{'not done' if i == 7 else 60 + i},{40 + i % 30},{i % 2}" for i in range(60)))
     part = columns(client, content)
     assert "1 cell is no number: row 9; correct them in the file, tick them above if they mean missing" in part
-    assert "Found there: &#39;not done&#39;" in part
+    assert "(found there: &#39;not done&#39;)" in part
     assert "na_values" not in part
     part = columns(client, content, **(filled_in(part) | {"na_value": "not done"}))
     assert "is no number" not in part

@@ -231,8 +231,8 @@ def test_every_numbered_list_of_the_word_file_starts_at_1() -> None:
     assert list(lines) == ["a", "b", "d"]
     assert lines["a"] == lines["b"] != lines["d"]
     numbering = document.part.numbering_part.element
-    for number in set(lines.values()):
-        (override,) = numbering.num_having_numId(number).findall(qn("w:lvlOverride"))
+    for numbered in set(lines.values()):
+        (override,) = numbering.num_having_numId(numbered).findall(qn("w:lvlOverride"))
         assert (override.ilvl, override.find(qn("w:startOverride")).val) == (0, 1)
 
 

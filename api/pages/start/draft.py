@@ -364,7 +364,7 @@ def place_faults(draft: Draft, faults: Sequence[Fault], file: FileDescription) -
         place = _place(fault.pointer, roles, indices)
         draft.add_error(place, put_plainly(fault.detail))
         if fault.values:
-            draft.add_error(place, f"Found there: {', '.join(fault.values)}")
+            draft.add_error(place, f"(found there: {', '.join(fault.values)})")
 
 
 def _place(pointer: str, roles: Mapping[str, str], indices: Mapping[str, int]) -> str:
