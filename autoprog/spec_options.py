@@ -37,6 +37,7 @@ class SpecOptions:
     visit_time: str | None = None
     ignore: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     name: str | None = None
     sheet: str | None = None
 
@@ -67,6 +68,8 @@ def build_spec(options: SpecOptions, file: Path) -> dict[str, Any]:
         spec["sheet"] = options.sheet
     if options.ignore:
         spec["ignore"] = list(options.ignore)
+    if options.missing:
+        spec["na_values"] = list(options.missing)
     if options.categorical:
         spec["features"] = {name: {"kind": "categorical"} for name in options.categorical}
     return spec
@@ -154,7 +157,7 @@ def _cause(options: SpecOptions, file: Path, censored: str) -> str | None:
 
 def _column(file: Path, options: SpecOptions, name: str, option: str) -> ColumnDescription:
     """Describe a column; raises InvalidInputError if there is no such one."""
-    described = describe_file(file, _NO_LIMITS, sheet=options.sheet)
+    described = describe_file(file, _NO_LIMITS, list(map(canonical_text, options.missing)), options.sheet)
     if described.faults:
         raise InvalidInputError(described.faults)
     found = next((each for each in described.columns if each.name == name), None)

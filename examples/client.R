@@ -100,5 +100,5 @@ risks <- do.call(rbind, lapply(predicted$items, function(item) {
 print(risks, digits = 3)
 
 # 5. The report, one page of HTML.
-api("searches", search$id, "report") |> req_perform(path = "report.html")
+invisible(api("searches", search$id, "report") |> req_perform(path = "report.html"))
 cat("wrote report.html\n")

@@ -7,6 +7,9 @@ _IN_PLACE_OF = {
         "was it recorded after the outcome? Leave it out unless it is known when a risk is predicted."
     ),
     "if it means missing, name it in na_values": "tick it above if it means missing",
+    "correct them, name them in na_values, or declare the column categorical": (
+        "correct them in the file, tick them above if they mean missing, or choose “Category”"
+    ),
     "a test measures features of a cohort: give `cohort_id` too": "choose the patients to learn from too",
 }
 

@@ -38,4 +38,5 @@ def main() -> None:
 
 def _fault_line(fault: Fault) -> str:
     values = f"; among them {', '.join(fault.values)}" if fault.values else ""
-    return f"{fault.pointer}: {fault.detail}{values}"
+    detail = fault.detail.replace("name them in na_values", "name them by --missing")  # what a spec calls it
+    return f"{fault.pointer}: {detail}{values}"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import typer
+from importlib.metadata import version
+from typing import Annotated
 
-_HELP = "The command line: `autoprog serve`, `search`, `predict` and the parts of an installation."
+import typer
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help=_HELP,
 )
 db = typer.Typer(no_args_is_help=True, help="The database.")
 owners = typer.Typer(no_args_is_help=True, help="Owners of cohorts, models and keys.")
@@ -24,3 +24,18 @@ app.add_typer(owners, name="owners")
 app.add_typer(cluster, name="cluster")
 app.add_typer(models, name="models")
 app.add_typer(audit, name="audit")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(version("autoprog"))
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """The command line: `autoprog serve`, `search`, `predict` and the parts of an installation."""

@@ -81,6 +81,9 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     visit_time: Annotated[str | None, typer.Option(help="Column of a visit's time: predict after each visit.")] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; repeat.")] = None,
     categorical: Annotated[list[str] | None, typer.Option(help="Column of codes, not of numbers; repeat.")] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(help="Value that means missing in every column, such as -99 or unknown; repeat.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the cohort; default: the file's.")] = None,
     sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel workbook; default: the first.")] = None,
     minutes: Annotated[
@@ -107,6 +110,7 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
         visit_time=visit_time,
         ignore=tuple(ignore or ()),
         categorical=tuple(categorical or ()),
+        missing=tuple(missing or ()),
         name=name,
         sheet=sheet,
     )

@@ -48,7 +48,7 @@ _IDENTIFIER_NAME = re.compile(
     r"|patient|subject|rownames?|index|unnamed: 0|__index_level_0__",
     re.IGNORECASE,
 )
-_PERCENTAGE = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
+_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*([%‰]|mm Hg|[°/]?[^\W\d_]\S*)")
 
 
 def reason_to_leave_out(cells: Cells) -> str | None:
@@ -80,9 +80,7 @@ def is_identifier(cells: Cells, n_values: int) -> bool:
     distinct = n_values / cells.n_observed
     has_name = _IDENTIFIER_NAME.fullmatch(cells.name) is not None
     if not cells.is_numeric:
-        return not _has_percent_signs(cells) and (
-            distinct >= _MOSTLY_DISTINCT or (has_name and distinct >= MOSTLY_MISSING)
-        )
+        return not _common_unit(cells) and (distinct >= _MOSTLY_DISTINCT or (has_name and distinct >= MOSTLY_MISSING))
     numbers = cells.numbers[np.isfinite(cells.numbers) & ~cells.missing]
     if cells.words.any() and not has_name:
         return False
@@ -93,16 +91,31 @@ def is_identifier(cells: Cells, n_values: int) -> bool:
     return distinct == 1 and np.ptp(numbers) + 1 == n_values
 
 
-def _has_percent_signs(cells: Cells) -> bool:
-    """Check whether most of a column's values are numbers with a percent sign."""
+def _common_unit(cells: Cells) -> str:
+    """Return the unit, such as `%` or `mmHg`, that follows most of a column's values; empty without one."""
     if cells.is_numeric or cells.n_observed == 0:
-        return False
-    signed = np.array([_PERCENTAGE.fullmatch(text) is not None for text in cells.column.texts.to_pylist()])
-    return int(cells.counts[signed & ~cells.missing].sum()) >= MOSTLY_NUMERIC * cells.n_observed
+        return ""
+    rows: dict[str, int] = {}
+    for text, count, missing in zip(cells.column.texts.to_pylist(), cells.counts, cells.missing, strict=True):
+        found = None if missing else _WITH_UNIT.fullmatch(text)
+        if found is not None:
+            rows[found[1]] = rows.get(found[1], 0) + int(count)
+    unit = max(rows, key=rows.__getitem__, default="")
+    return unit if unit and rows[unit] >= MOSTLY_NUMERIC * cells.n_observed else ""
+
+
+def _unit_warnings(cells: Cells) -> list[str]:
+    unit, name = _common_unit(cells), short(cells.name, 60)
+    if not unit:
+        return []
+    if unit == "%":
+        return [f"column {name} has percent signs, so each value is a category: remove the signs to have numbers"]
+    advice = "so each value is a category: remove the unit to have numbers"
+    return [f"column {name} has numbers with the unit {short(unit)}, {advice}"]
 
 
 def reading_warnings(columns: Sequence[Cells]) -> list[str]:
-    """Warn of words read as missing, decimal commas, percent signs, and columns that mix numbers and words."""
+    """Warn of words read as missing, decimal commas, units in cells, and columns that mix numbers and words."""
     warnings: list[str] = []
     by_token: dict[str, list[str]] = {}
     for cells in columns:
@@ -115,12 +128,7 @@ def reading_warnings(columns: Sequence[Cells]) -> list[str]:
         if names:
             warnings.append(f"{what} in {listed(names, len(names))}")
     warnings += [text for cells in columns for text in _limits_of_detection(cells)]
-    warnings += [
-        f"column {short(cells.name, 60)} has percent signs, so each value is a category: "
-        "remove the signs to have numbers"
-        for cells in columns
-        if _has_percent_signs(cells)
-    ]
+    warnings += [text for cells in columns for text in _unit_warnings(cells)]
     warnings += [
         f"column {short(cells.name, 60)} holds numbers that look like dates (YYYYMMDD): write them as YYYY-MM-DD, or "
         "name it in ignore to leave it out"

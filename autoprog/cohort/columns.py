@@ -17,7 +17,7 @@ from autoprog.cohort.checks import find_missing_codes, is_identifier
 from autoprog.cohort.dates import FollowUpDates, date_difference, holds_dates
 from autoprog.cohort.follow_up import default_horizons, horizon_fault
 from autoprog.cohort.inference import count_values, infer_kind, observed_values, places_of_values, sort_levels
-from autoprog.cohort.messages import capped
+from autoprog.cohort.messages import FIRST, capped
 from autoprog.cohort.outcome_column import FEWEST_OF_A_CLASS
 from autoprog.cohort.schema import FeatureKind
 from autoprog.cohort.source import read_table
@@ -42,15 +42,18 @@ _MAX_EVENT_CODES = 6
 
 _OUTCOME_NAME = re.compile(
     r"(?:.*[\W_])?(?:outcome|death|dead|died|mortality|deceased|event|target|label|class|relapse|recurrence|readmi\w*"
-    r"|progression|complication|case|diagnosis|disease|status|survived|stroke|chd|y)(?:[\W_].*)?",
+    r"|progression|complication|case|diagnosis|disease|status|survived|stroke|chd|y"
+    r"|tod|tot|gestorben|verstorben|exitus|ereignis|zielgröße|rezidiv|überlebt)(?:[\W_].*)?",
     re.IGNORECASE,
 )
 _EVENT_NAME = re.compile(
-    r"(?:.*[\W_])?(?:event|status|cens\w*|died|death|dead|fustat|cause|delta|relapse|recurrence)(?:[\W_].*)?",
+    r"(?:.*[\W_])?(?:event|status|cens\w*|died|death|dead|fustat|cause|delta|relapse|recurrence"
+    r"|tod|tot|gestorben|verstorben|exitus|ereignis|zensiert|rezidiv)(?:[\W_].*)?",
     re.IGNORECASE,
 )
 _TIME_NAME = re.compile(
-    r"(?:.*[\W_])?(?:time|days|weeks|months|years|futime|follow[\W_]?up|fu|survival|os|pfs|tte|duration)(?:[\W_].*)?",
+    r"(?:.*[\W_])?(?:time|days|weeks|months|years|futime|follow[\W_]?up|fu|survival|os|pfs|tte|duration"
+    r"|zeit|tage|wochen|monate|jahre|nachbeobachtung\w*|beobachtung\w*|überlebenszeit)(?:[\W_].*)?",
     re.IGNORECASE,
 )
 _PATIENT_NAME = re.compile(
@@ -60,10 +63,14 @@ _VISIT_TIME_NAME = re.compile(
     r"(?:.*[\W_])?(?:visit|exam|measurement|obs\w*)[\W_]?(?:time|day|days|month|months|year|years)(?:[\W_].*)?",
     re.IGNORECASE,
 )
-_YES = frozenset(
-    {"1", "yes", "y", "true", "dead", "died", "death", "deceased", "positive", "pos", "case", "event", "ja", "j"}
-)
-NO = frozenset({"0", "no", "n", "false", "alive", "none", "negative", "neg", "control", "censored", "nein"})
+_YES = frozenset({
+    "1", "yes", "y", "true", "dead", "died", "death", "deceased", "positive", "pos", "case", "event",
+    "ja", "j", "tot", "tod", "gestorben", "verstorben",
+})  # fmt: skip
+NO = frozenset({
+    "0", "no", "n", "false", "alive", "none", "negative", "neg", "control", "censored",
+    "nein", "lebt", "lebend", "zensiert",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ class ColumnDescription:
     bins : tuple of int
         Number of rows in `N_BINS` bins of equal width from minimum to maximum; empty unless numeric.
     missing_codes : tuple of str
-        Values such as -9 or 999 that probably mean missing.
+        Values such as -9 or 999 that probably mean missing, and the most frequent words among numbers.
     remarks : tuple of Remark
         Peculiarities.
     """
@@ -217,9 +224,15 @@ def _describe(table: Table, name: str, na_values: Collection[str]) -> ColumnDesc
         median=float(np.median(np.repeat(numbers, counts))) if has_numbers else None,
         maximum=float(numbers.max()) if has_numbers else None,
         bins=_bins(numbers, counts) if has_numbers and kind == "numeric" else (),
-        missing_codes=tuple(f"{each.code:g}" for each in find_missing_codes(cells)) if kind == "numeric" else (),
+        missing_codes=_missing_codes(cells) if kind == "numeric" else (),
         remarks=tuple(_remarks(cells, n_values)),
     )
+
+
+def _missing_codes(cells: Cells) -> tuple[str, ...]:
+    words = sorted(np.flatnonzero(cells.words), key=lambda i: -int(cells.counts[i]))[:FIRST]
+    codes = (f"{each.code:g}" for each in find_missing_codes(cells))
+    return (*codes, *(str(cells.column.texts[int(i)].as_py()) for i in words))
 
 
 def _levels(cells: Cells, table: Table, n_values: int) -> tuple[tuple[str, int], ...]:
@@ -306,7 +319,7 @@ def guess_outcome(columns: Sequence[ColumnDescription]) -> OutcomeGuess:
 
 
 def _can_be_time(column: ColumnDescription) -> bool:
-    return column.kind == "numeric" and column.minimum is not None and column.minimum >= 0
+    return column.kind == "numeric" and column.median is not None and column.median >= 0  # some may be mistakes
 
 
 def _best(columns: Sequence[ColumnDescription], likely: re.Pattern[str]) -> str | None:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from autoprog.cohort.messages import count_text, rows_text
+from autoprog.cohort.messages import TITLE_ADVICE, count_text, rows_text
 from autoprog.cohort.table import Column, Parsed, ReadLimits, Table, name_faults, usable_columns
 from autoprog.errors import Fault, TooLargeError
 
@@ -122,7 +122,7 @@ def _read_rows(reader: _Reader, names: list[str], limits: ReadLimits) -> _Rows:
             raise TooLargeError(msg)
     flush()
     if rows.ragged:
-        rows.faults.append(_ragged_fault(rows.ragged, len(names)))
+        rows.faults.append(_ragged_fault(rows, len(names)))
     elif rows.is_complete and not rows.lines:
         rows.faults.append(Fault("/file", "the file has a header but no rows"))
     return rows
@@ -156,13 +156,15 @@ def _quoting_fault(error: csv.Error, line: int) -> Fault:
     return Fault("/file", f"{detail}; the rows after it were not read")
 
 
-def _ragged_fault(ragged: list[tuple[int, int]], width: int) -> Fault:
+def _ragged_fault(read: _Rows, width: int) -> Fault:
+    ragged = read.ragged
     widths = sorted({cells for _, cells in ragged})
     some = " or ".join(str(w) for w in widths) if len(widths) <= 3 else f"{widths[0]} to {widths[-1]}"
     found = count_text(widths[0], "cell") if len(widths) == 1 else f"{some} cells"
     verb = "has" if len(ragged) == 1 else "have"
     rows, places = count_text(len(ragged), "row"), rows_text([line for line, _ in ragged])
-    return Fault("/file", f"{rows} {verb} {found} where the header has {width}: {places}")
+    advice = TITLE_ADVICE if width < widths[0] and len(ragged) > len(read.lines) else ""
+    return Fault("/file", f"{rows} {verb} {found} where the header has {width}: {places}{advice}")
 
 
 def _table(rows: _Rows, delimiter: str) -> Table:

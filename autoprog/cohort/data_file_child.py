@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from autoprog.cohort.canonical import canonical_text, short
 from autoprog.cohort.data_file import CPU_S
-from autoprog.cohort.messages import count_text, listed, near_names, rows_text
+from autoprog.cohort.messages import TITLE_ADVICE, count_text, listed, near_names, rows_text
 from autoprog.cohort.table import ReadLimits, too_many_columns
 
 if TYPE_CHECKING:
@@ -165,7 +165,8 @@ class _Rows:
         faults = []
         if self._wide:
             rows, places = count_text(len(self._wide), "row has cells", "rows have cells"), rows_text(self._wide)
-            faults.append(("/file", f"{rows} to the right of the header: {places}"))
+            advice = TITLE_ADVICE if 2 * len(self._wide) > len(self._lines) else ""
+            faults.append(("/file", f"{rows} to the right of the header: {places}{advice}"))
         columns = [pa.chunked_array(part).combine_chunks() for part in self._parts]
         kept = [i for i, name in enumerate(self._header) if name or any(columns[i].unique().to_pylist())]
         names = [self._header[i] for i in kept]

@@ -17,6 +17,9 @@ FIRST = 5
 MAX_FAULTS = 100
 """Number of faults or warnings that an answer lists before it counts the rest."""
 
+TITLE_ADVICE = "; the names of the columns must stand in the first row: delete titles above them"
+"""Advice where most rows or columns do not fit the first row."""
+
 HALF_A_PAIR = "the text holds half of a surrogate pair, which is no character"
 """Fault of a text that JSON can spell but nothing can store or send; pydantic's own message says less."""
 

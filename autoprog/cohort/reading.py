@@ -17,7 +17,7 @@ from autoprog.cohort.derived_times import derive_times
 from autoprog.cohort.event_times import read_survival
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.identifiers import PatientIdentifiers
-from autoprog.cohort.inference import encode_column, observed_values, sort_levels
+from autoprog.cohort.inference import count_values, encode_column, observed_values, sort_levels
 from autoprog.cohort.messages import capped, capped_warnings, column_pointer, count_text, listed, rows_text
 from autoprog.cohort.outcome_column import OutcomeRows, read_binary
 from autoprog.cohort.outcome_spec import TimeToEventSpec, VisitEventSpec, VisitLabelSpec, outcome_columns
@@ -141,7 +141,8 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
         cohort = weigh(cohort, weights)
     if cohort.visits is not None and (clashes := name_faults([f.name for f in WindowSchema.of(cohort).windowed])):
         raise InvalidInputError(capped(clashes, "/file"))
-    warnings = [*parsed.warnings, *outcome.warnings, *features.warnings, *cohort_warnings(cohort)]
+    repeated = [] if visits is not None else _repeated_patients(known, spec, groups)
+    warnings = [*parsed.warnings, *outcome.warnings, *features.warnings, *repeated, *cohort_warnings(cohort)]
     return CohortReadResult(
         cohort,
         table.n_rows,
@@ -254,12 +255,13 @@ def _read_identifiers(
 def _read_groups(
     table: Table, spec: CohortSpec, visits: VisitTable | None
 ) -> tuple[NDArray[np.int64] | None, list[Fault]]:
-    """Read the client's groups; without any, visits are grouped by patient."""
+    """Read the client's groups; without any, visits are grouped by patient, and rows by a repeated identifier."""
     patients = None if visits is None else visits.patient
-    if spec.groups is None or spec.groups not in table.columns:
+    name = spec.groups or (_repeated_identifier(table, spec) if visits is None else None)
+    if name is None or name not in table.columns:
         return patients, []
-    cells = read_cells(table.columns[spec.groups], numeric=False, na_values=spec.na_values)
-    place = column_pointer(spec.groups)
+    cells = read_cells(table.columns[name], numeric=False, na_values=spec.na_values)
+    place = column_pointer(name)
     lacking = cells.rows_with(cells.missing)
     if len(lacking):
         detail = f"{count_text(len(lacking), 'row')} without a group: {rows_text(table.lines[lacking])}"
@@ -277,3 +279,22 @@ def _read_groups(
             detail = f"the group changes between the visits of {n}: {rows_text(np.sort(table.lines[changes]))}"
             return None, [Fault(place, f"{detail}; a patient has one group")]
     return groups, []
+
+
+def _repeated_identifier(table: Table, spec: CohortSpec) -> str | None:
+    """Name the column of identifiers if a patient has several rows; None also where a row lacks its identifier."""
+    if spec.identifier is None or spec.identifier not in table.columns:
+        return None
+    cells = read_cells(table.columns[spec.identifier], numeric=False, na_values=spec.na_values)
+    return spec.identifier if not cells.missing.any() and count_values(cells) < table.n_rows else None
+
+
+def _repeated_patients(table: Table, spec: CohortSpec, groups: NDArray[np.int64] | None) -> list[str]:
+    """Warn of rows with the identifier of an earlier row."""
+    if spec.groups is not None or spec.identifier is None or groups is None:
+        return []
+    n = table.n_rows - len(np.unique(groups))
+    has = "has" if n == 1 else "have"
+    name = short(spec.identifier, 60)
+    advice = "the rows of a patient stay in one fold; keep one row of each patient if the others are copies"
+    return [f"{count_text(n, 'row')} {has} the identifier of an earlier row in column {name}: {advice}"]

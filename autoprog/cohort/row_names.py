@@ -14,5 +14,5 @@ def drop_row_names(parsed: Parsed) -> Parsed:
     names = parsed.names
     if parsed.table is None or len(names) < 2 or names[0] or not all(names[1:]):
         return parsed
-    faults = tuple(fault for fault in parsed.faults if fault != nameless_fault([1]))
+    faults = tuple(fault for fault in parsed.faults if fault != nameless_fault([1], len(parsed.names)))
     return replace(parsed, names=names[1:], faults=faults, warnings=(*parsed.warnings, _WARNING))

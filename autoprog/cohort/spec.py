@@ -100,7 +100,8 @@ class CohortSpec(BaseModel):
         ColumnName | None,
         Field(
             description="Column of patients' identifiers, by which a patient can be erased. Only keyed digests are "
-            "stored. In mode `temporal` it is the patient."
+            "stored. Rows of one patient stay in one fold, unless `groups` names coarser ones. In mode `temporal` it "
+            "is the patient."
         ),
     ] = None
     na_values: Annotated[

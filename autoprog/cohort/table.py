@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
-from autoprog.cohort.messages import column_pointer, count_text, listed
+from autoprog.cohort.messages import TITLE_ADVICE, column_pointer, count_text, listed
 from autoprog.cohort.spec_values import HIDDEN, MAX_COLUMNS, MAX_NAME, is_hidden
 from autoprog.errors import Fault, TooLargeError, UnsupportedMediaError
 
@@ -110,7 +110,7 @@ def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
         faults.append(too_many_columns(len(names), limits))
     nameless = [i for i, name in enumerate(names, 1) if not name]
     if nameless:
-        faults.append(nameless_fault(nameless))
+        faults.append(nameless_fault(nameless, len(names)))
     long = [i for i, name in enumerate(names, 1) if len(name) > MAX_NAME]
     if long:
         which = listed((str(i) for i in long), len(long))
@@ -129,10 +129,11 @@ def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
     return faults
 
 
-def nameless_fault(numbers: Sequence[int]) -> Fault:
-    """Fault of columns without a name."""
+def nameless_fault(numbers: Sequence[int], n_columns: int) -> Fault:
+    """Fault of columns without a name, as below a title."""
     which = listed(map(str, numbers), len(numbers))
-    return Fault("/file", f"{count_text(len(numbers), 'column')} without a name: number {which}")
+    advice = TITLE_ADVICE if 2 * len(numbers) > n_columns else ""
+    return Fault("/file", f"{count_text(len(numbers), 'column')} without a name: number {which}{advice}")
 
 
 def too_many_columns(n: int, limits: ReadLimits) -> Fault:

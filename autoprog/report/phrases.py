@@ -7,6 +7,9 @@ from typing import Any
 
 from autoprog.report.digits import decimal
 
+MOST_DIGITS = 8
+"""Digits of a number that is shown as it is."""
+
 
 def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     """`a`, `a and b` or `a, b and c`."""
@@ -41,8 +44,9 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number of the author's, such as a time, with all its digits: `1,209,600`."""
-    return f"{value:,.12g}"
+    """A number of the author's, such as a time, with all its digits: `1,209,600`; a computed one has six."""
+    is_computed = value % 1 != 0 and len(f"{value:.12g}") > MOST_DIGITS
+    return f"{float(f'{value:.6g}') if is_computed else value:,.12g}"
 
 
 def quoted(name: str) -> str:

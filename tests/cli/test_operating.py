@@ -11,6 +11,7 @@ import subprocess
 import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,10 @@ def test_what_cannot_be_done_is_one_line(autoprog: CommandLine, tmp_path: Path, 
     assert line in answer.err
     assert answer.err.count("\n") == 1
     assert "secret" not in answer.err
+
+
+def test_version_is_that_of_the_package(autoprog: CommandLine) -> None:
+    assert autoprog("--version") == Answer(0, version("autoprog") + "\n", "")
 
 
 @pytest.mark.parametrize(

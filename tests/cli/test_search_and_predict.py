@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
@@ -378,6 +379,17 @@ def test_follow_up_between_two_dates_of_a_sheet(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError) as caught:
         build_spec(SpecOptions(outcome="died", since="in", unit="days"), tmp_path / "registry.xlsx")
     assert [fault.pointer for fault in caught.value.faults] == ["--since"]
+
+
+def test_values_that_mean_missing_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "cohort.csv"
+    rows = [f"{'not done' if i == 7 else -99 if i < 3 else 60 + i},{['no', 'yes', 'lost'][i % 3]}" for i in range(60)]
+    file.write_text("\n".join(["pulse,died", *rows]))
+    spec = parse_spec(build_spec(SpecOptions(outcome="died", missing=("lost", "-99.0", "not done")), file))
+    cohort = read_cohort(file, spec).cohort
+    assert (cohort.n_patients, int(cohort.y.sum())) == (40, 20)
+    assert np.nanmin(cohort.X) > 60
+    assert int(np.isnan(cohort.X).sum()) == 3
 
 
 def write_events(folder: Path, codes: str) -> Path:

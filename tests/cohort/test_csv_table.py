@@ -104,6 +104,14 @@ def test_a_sample_cut_in_mid_row_is_sniffed() -> None:
         (b"a,a,b\n1,2,3\n", "column names must differ; repeated are 'a' (2 times)"),
         (b"a,,b,\n1,2,3,4\n", "2 columns without a name: number 2, 4"),
         (b"a,b\n1,2\n3\n4,5,6\n7,8\n9,1\n", "2 rows have 1 or 3 cells where the header has 2: rows 3, 4"),
+        (
+            b"Registry\n\na,b\n1,2\n3,4\n",
+            "3 rows have 2 cells where the header has 1: rows 3, 4, 5; the names of the columns",
+        ),
+        (
+            b"Registry,,\na,b,c\n1,2,3\n",
+            "2 columns without a name: number 2, 3; the names of the columns must stand in the",
+        ),
         (b"a,b\n1,2\n3,\xe9\n", "the file is not UTF-8: byte 0xe9 at offset 10 (row 3); save it as UTF-8"),
         (b"\xef\xbb\xbfa,b\r\n1,2\r\n3,\xe9\r\n", "byte 0xe9 at offset 15 (row 3)"),
         (b"a,b\n1,\x002\n3,\x004\n", "2 NUL bytes, the first in row 2"),

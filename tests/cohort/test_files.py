@@ -166,6 +166,18 @@ def test_a_sheet_may_have_blank_rows_dates_errors_and_notes_beside_the_table() -
         read_cohort(out.getvalue(), spec_of())
 
 
+def test_title_above_the_names_of_the_columns_is_named() -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["Registry, 2024"], [], ["died", "age"], *([i % 2, 40 + i] for i in range(20))):
+        sheet.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    with pytest.raises(InvalidInputError, match=r"21 rows have .* delete titles above them"):
+        read_cohort(out.getvalue(), spec_of())
+
+
 def test_labels_of_some_values_leave_the_codes_and_say_so(tmp_path: Path) -> None:
     path = tmp_path / "a.sav"
     pyreadstat.write_sav(coded(), str(path), variable_value_labels={"smoker": {1: "no"}})

@@ -222,6 +222,12 @@ WARNED = {
         csv_of(table(patient_id=[7 * i * i + 3 for i in range(N)])),
         ("column 'patient_id' looks like an identifier and was left out",),
     ),
+    "several rows of a patient who is identified": Mistake(
+        csv_of(table(mrn=[1000 + i // 2 * 7 for i in range(N)])),
+        ("30 rows have the identifier of an earlier row in column 'mrn'", "stay in one fold", "are copies"),
+        None,
+        BINARY | {"identifier": "mrn"},
+    ),
     "several rows of a patient": Mistake(
         csv_of(table(mrn=[1000 + i // 2 * 7 for i in range(N)])),
         ("column 'mrn' looks like an identifier", "its values repeat: name it in groups if they are patients"),
@@ -249,6 +255,10 @@ WARNED = {
         csv_of(table(ejection=[f"{30 + i % 7 * 5} %" for i in range(N)])),
         ("column 'ejection' has percent signs", "each value is a category", "remove the signs"),
     ),
+    "units in cells": Mistake(
+        csv_of(table(pressure=[f"{90 + i % 12 * 5} mmHg" for i in range(N)])),
+        ("column 'pressure' has numbers with the unit 'mmHg'", "each value is a category", "remove the unit"),
+    ),
     "limits of detection": Mistake(
         csv_of(table(crp=changed(LABORATORY, row4="<0.5"))),
         ("1 cell of column 'crp' at a limit of detection ('<0.5') was read as the limit",),
@@ -273,6 +283,18 @@ def test_warning_names_the_column_and_what_to_do(name: str) -> None:
     mistake = WARNED[name]
     (warning,) = read(mistake).warnings
     assert [words for words in mistake.words if words not in warning] == [], warning
+
+
+def test_one_dose_beside_many_words_is_no_unit() -> None:
+    result = read(Mistake(csv_of(table(drug=["20mg", "none of it", "as needed", "stopped", "unclear"] * 12)), ()))
+    assert result.warnings == ()
+
+
+@pytest.mark.parametrize("unit", ["mm Hg", "µmol/l", "/min", "kg/m²", "ml/min/1.73m2", "°C"])
+def test_numbers_with_a_unit_that_all_differ_are_no_identifiers(unit: str) -> None:
+    result = read(Mistake(csv_of(table(lab=[f"{20 + i / 2}{unit}" for i in range(N)])), ()))
+    assert "lab" in [feature.name for feature in result.cohort.features]
+    assert f"the unit '{unit}'" in result.warnings[0]
 
 
 def test_percentages_that_all_differ_are_no_identifiers() -> None:

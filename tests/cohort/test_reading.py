@@ -44,6 +44,17 @@ def test_groups_and_ignored_columns_are_no_features() -> None:
     assert intake.cohort.groups.tolist() == [3, 2, 0, 1, 3] * 4
 
 
+def test_rows_of_an_identified_patient_are_a_group() -> None:
+    repeated = read(twenty(mrn=["7", "3", "07", *range(10, 27)]), identifier="mrn").cohort
+    assert repeated.groups is not None
+    assert repeated.groups[0] == repeated.groups[2]
+    assert len(np.unique(repeated.groups)) == 19
+    assert read(twenty(mrn=range(20)), identifier="mrn").cohort.groups is None
+    of_hospitals = read(twenty(mrn=[1, 1, *range(18)], site=["a", "b"] * 10), identifier="mrn", groups="site").cohort
+    assert of_hospitals.groups is not None
+    assert of_hospitals.groups.tolist() == [0, 1] * 10
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [(["a"] * 20, "only one group"), (["a", "b", "c", ""] * 5, "5 rows without a group: rows 5, 9, 13, 17, 21")],

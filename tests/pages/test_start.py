@@ -151,7 +151,7 @@ def test_identifiers_dates_constants_leaks_and_codes_of_missing_are_pointed_out(
     part = columns(client, ODD)
     for text in (
         "Looks like an identifier of patients.",
-        "Dates, which models can use as days since another date; this file has none.",
+        "Dates, which models can use as the time since another date; this file has none.",
         "tick it above if it means missing",
         "The same in every row.",
         "alone gives the outcome away",
@@ -178,6 +178,64 @@ def test_a_column_that_identifies_patients_lets_one_be_erased(client: TestClient
     first = ODD.decode().splitlines()[1].split(",")[0]
     erased = client.post("/v1/patient-erasures", json={"identifier": first}).json()
     assert [each["cohort_id"] for each in erased["cohorts"]] == [search["cohort_id"]]
+
+
+def test_patients_with_several_rows_are_pointed_out_until_they_are_identified(client: TestClient) -> None:
+    lines = ODD.splitlines()
+    content = b"\n".join([*lines, lines[-1]])
+    part = columns(client, content)
+    assert "some with several rows. Choose “Identifies the patient”" in part
+    assert re.search(r'Look at these columns first:.*"#column-0">patient_id</a>', part)
+    fields = filled_in(part) | {"kind-0": "identifier"}
+    part = columns(client, content, **fields)
+    assert "some with several rows" not in part
+    assert "1 row has the identifier of an earlier row" in part
+    assert "some with several rows" not in columns(client, ODD)
+
+
+def test_words_among_numbers_are_shown_and_can_mean_missing(client: TestClient) -> None:
+    content = table("pulse,age,died", *(f"{'not done' if i == 7 else 60 + i},{40 + i % 30},{i % 2}" for i in range(60)))
+    part = columns(client, content)
+    assert "1 cell is no number: row 9; correct them in the file, tick them above if they mean missing" in part
+    assert "(found there: &#39;not done&#39;)" in part
+    assert "na_values" not in part
+    part = columns(client, content, **(filled_in(part) | {"na_value": "not done"}))
+    assert "is no number" not in part
+    assert "&#39;not done&#39; was read as missing in &#39;pulse&#39; (1 cell)" in part
+
+
+def test_age_is_the_years_since_the_birth(client: TestClient) -> None:
+    content = table(
+        "born,admitted,pulse,died",
+        *(
+            f"{date(1950, 1, 1) + timedelta(97 * i)},{date(2020, 1, 1) + timedelta(i)},{60 + i},{i % 2}"
+            for i in range(90)
+        ),
+    )
+    part = columns(client, content)
+    assert "Years since born" in part
+    response = start(client, content, filled_in(part) | {"kind-1": "years-since-0"})
+    search = client.get("/v1" + response.headers["HX-Redirect"]).json()
+    features = client.get(f"/v1/cohorts/{search['cohort_id']}").json()["features"]
+    age = next(each for each in features if each["name"] == "years from born to admitted")
+    assert age["unit"] == "years"
+    assert 40 < age["minimum"] < age["maximum"] == pytest.approx(70, abs=0.1)
+
+
+def test_outcome_with_one_negative_time_is_guessed_and_its_row_named(client: TestClient) -> None:
+    content = table("months,status,age", *(f"{-2 if i == 7 else 3 + i},{i % 2},{40 + i % 30}" for i in range(60)))
+    part = columns(client, content)
+    fields = filled_in(part)
+    assert (fields["mode"], fields["time"], fields["event"]) == ("survival", "months", "status")
+    assert "1 time is negative: row 9" in part
+
+
+def test_german_outcomes_are_guessed(client: TestClient) -> None:
+    content = table(
+        "Zustand;Verstorben;Alter", *(f"{i % 3};{'ja' if i % 4 == 0 else 'nein'};{40 + i}" for i in range(60))
+    )
+    fields = filled_in(columns(client, content))
+    assert (fields["column"], fields["positive"]) == ("Verstorben", "ja")
 
 
 def test_leak_that_is_left_out_and_code_that_means_missing_reach_the_cohort(client: TestClient) -> None:

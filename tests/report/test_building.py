@@ -24,7 +24,7 @@ from autoprog.report.docx import write_docx
 from autoprog.report.drawing import draw
 from autoprog.report.html import write_html
 from autoprog.report.markdown import write_markdown
-from autoprog.report.phrases import percent, with_bounds
+from autoprog.report.phrases import number, percent, with_bounds
 from autoprog.report.png import write_png
 from autoprog.report.run import ReportedRun
 from autoprog.report.sentences import gain_figures, update, validation_sample
@@ -90,6 +90,14 @@ def test_names_of_blocks_are_unique_and_rows_fit_their_columns(kind: str) -> Non
     for table in tables:
         assert {len(row) for row in table.rows} <= {len(table.columns)}
     assert all(each.blocks or each.left_out for each in report.sections)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(68.041067762, "68.0411"), (1826.25, "1,826.25"), (1_234_567_891, "1,234,567,891"), (0.5, "0.5"), (365, "365")],
+)
+def test_horizons_that_were_computed_have_six_digits(value: float, shown: str) -> None:
+    assert number(value) == shown
 
 
 @EVERY_KIND
@@ -224,8 +232,8 @@ def test_every_numbered_list_of_the_word_file_starts_at_1() -> None:
     assert list(lines) == ["a", "b", "d"]
     assert lines["a"] == lines["b"] != lines["d"]
     numbering = document.part.numbering_part.element
-    for number in set(lines.values()):
-        (override,) = numbering.num_having_numId(number).findall(qn("w:lvlOverride"))
+    for numbered in set(lines.values()):
+        (override,) = numbering.num_having_numId(numbered).findall(qn("w:lvlOverride"))
         assert (override.ilvl, override.find(qn("w:startOverride")).val) == (0, 1)
 
 

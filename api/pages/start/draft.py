@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from api.pages.advice import put_plainly
 from api.pages.forms import SentForm
 from api.pages.numbers import GroupedNumberError, TypedNumbers
 from autoprog.cohort import (
@@ -40,7 +41,7 @@ MODES = {
 }
 MINUTES = (1, 5, 15)
 LEAVE_OUT, IDENTIFIER = "leave_out", "identifier"
-SINCE = "since-"  # and the number of the column with the index date
+SINCE = {"days": "since-", "years": "years-since-"}  # and the number of the column with the index date
 INTEREST, COMPETING, CENSORED, UNKNOWN = "interest", "competing", "censored", "unknown"
 MAX_EVENT_CODES = 12
 MAX_EVALUATIONS = 1_000
@@ -330,9 +331,10 @@ def _features(draft: Draft, file: FileDescription, taken: set[str]) -> tuple[dic
         if kind in {LEAVE_OUT, IDENTIFIER}:
             ignore.append(column.name)
             continue
-        if kind.startswith(SINCE):
-            index = _column_at(kind.removeprefix(SINCE), file)
-            features[column.name] = {"kind": "date", "relative_to": index}
+        date_unit = next((name for name, mark in SINCE.items() if kind.startswith(mark)), None)
+        if date_unit is not None:
+            index = _column_at(kind.removeprefix(SINCE[date_unit]), file)
+            features[column.name] = {"kind": "date", "relative_to": index, "unit": date_unit}
             continue
         declared = {} if kind == column.kind and not column.is_left_out else {"kind": kind}
         if unit:
@@ -360,7 +362,10 @@ def place_faults(draft: Draft, faults: Sequence[Fault], file: FileDescription) -
     roles = {name: key for key, name in draft.outcome_columns.items() if name}
     indices = {column.name: i for i, column in enumerate(file.columns)}
     for fault in faults:
-        draft.add_error(_place(fault.pointer, roles, indices), fault.detail)
+        place = _place(fault.pointer, roles, indices)
+        draft.add_error(place, put_plainly(fault.detail))
+        if fault.values:
+            draft.add_error(place, f"(found there: {', '.join(fault.values)})")
 
 
 def _place(pointer: str, roles: Mapping[str, str], indices: Mapping[str, int]) -> str:

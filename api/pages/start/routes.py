@@ -156,6 +156,7 @@ def _form_part(
     by_column = {c.name: [w for w in warnings if f"column {short(c.name, 60)} " in w] for c in file.columns}
     attached = {text for texts in by_column.values() for text in texts}
     levels = {c.name: c.levels for c in file.columns}
+    repeated = _repeated_identifiers(file, draft)
     is_htmx = "hx-request" in request.headers
     return render(
         request,
@@ -168,7 +169,8 @@ def _form_part(
         bar_size=(WIDTH, HEIGHT),
         kinds={column.name: _kinds(column) for column in file.columns},
         warnings=by_column,
-        doubtful=[(i, c.name) for i, c in enumerate(file.columns) if by_column[c.name]],
+        repeated=repeated,
+        doubtful=[(i, c.name) for i, c in enumerate(file.columns) if by_column[c.name] or c.name in repeated],
         other_warnings=[text for text in warnings if text not in attached],
         binary=[c for c in file.columns if c.n_values == 2 and len(c.levels) == 2],
         numeric=[c for c in file.columns if c.minimum is not None],
@@ -183,13 +185,14 @@ def _form_part(
     )
 
 
-def _index_dates(column: ColumnDescription, file: FileDescription, draft: Draft) -> list[tuple[str, str]]:
-    """Return the dates since which a date may count, each with the form's value for it."""
+def _index_dates(column: ColumnDescription, file: FileDescription, draft: Draft) -> list[tuple[str, str, str]]:
+    """Return the dates since which a date may count, each with the form's value for it and the unit."""
     if column.name not in draft.dates:
         return []
     return [
-        (f"{SINCE}{i}", other.name)
+        (f"{mark}{i}", unit, other.name)
         for i, other in enumerate(file.columns)
+        for unit, mark in SINCE.items()
         if other.name in draft.dates and other.name != column.name
     ]
 
@@ -203,6 +206,17 @@ def _kinds(column: ColumnDescription) -> list[str]:
         "ordinal": column.kind == "ordinal" or (column.kind == "numeric" and len(column.levels) > 2),
     }
     return [kind for kind, is_possible in possible.items() if is_possible]
+
+
+def _repeated_identifiers(file: FileDescription, draft: Draft) -> set[str]:
+    """Return the columns that look like identifiers, name some patient twice, and are left out."""
+    return {
+        column.name
+        for column in file.columns
+        if "identifier" in column.remarks
+        and draft.kinds[column.name] == LEAVE_OUT
+        and column.n_values < round((1 - column.missing_fraction) * file.n_rows)
+    }
 
 
 def _suspected(file: FileDescription, draft: Draft) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from autoprog.interpreter import Condition, Rule
 from autoprog.report.chart import Axis, Band, Chart, Line, Mark, NumbersAtRisk, Panel, Points, Style, values
 from autoprog.report.digits import EMPTY, bounded, decimal, percentage
 from autoprog.report.document import Block, Column, Figure, ItemList, Notice, Paragraph, Section, Table
-from autoprog.report.phrases import quoted
+from autoprog.report.phrases import MOST_DIGITS, quoted
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.performance import figures, round_end
 from autoprog.report.verdict import keep_known, reasons_for_doubt
@@ -27,7 +27,6 @@ from autoprog.report.wording import (
 )
 
 _STYLES: tuple[Style, ...] = ("first", "second", "third", "fourth")
-_MOST_DIGITS = 8  # of a rule's cut that is shown as it is
 _BELOW_ZERO = 0.25  # share of the height shown below 0: treating all falls without end and is of no use there
 _NOTE_WORDS = (
     ("stratum_probability is", "The probability is"),
@@ -355,7 +354,7 @@ def rules_section(run: ReportedRun) -> Section:
 def _condition(run: ReportedRun, condition: Condition, unit: str | None) -> str:
     """A condition with its feature's label; a cut with many digits is rounded to six."""
     value = condition.value
-    is_short = isinstance(value, str) or len(f"{value:.12g}") <= _MOST_DIGITS
+    is_short = isinstance(value, str) or len(f"{value:.12g}") <= MOST_DIGITS
     rounded = value if is_short else float(f"{value:.6g}")
     shown = replace(condition, feature=run.labels.get(condition.feature, condition.feature), value=rounded)
     return shown.in_words(unit).replace(">=", "≥")
