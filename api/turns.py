@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from api.problems import QueueFullError
 
-_LOOK_S = 0.2
+_LOOK_S = 1.0
 _RETRY_AFTER_S = 5
 
 AT_ONCE = max(2, os.cpu_count() or 1)
@@ -105,6 +105,8 @@ async def _wait(mine: Future[None], has_left: Callable[[], Awaitable[bool]] | No
         left_s = end - time.monotonic()
         if left_s <= 0:
             raise OutOfPatienceError
-        await asyncio.wait({given}, timeout=min(_LOOK_S, left_s))
+        # Who waits wakes as seldom as possible: hundreds may do so at once.
+        wait_s = left_s if has_left is None else min(_LOOK_S, left_s)
+        await asyncio.wait({given}, timeout=None if math.isinf(wait_s) else wait_s)
         if has_left is not None and not mine.done() and await has_left():
             raise ClientDisconnect

@@ -72,7 +72,7 @@ def predict_with_model(
 ) -> PredictionDocument:
     """Return each patient's risk, stratum, matching rules and unusual values."""
     with context.database.session(read_only=True) as session:
-        model = ModelRepository(session).get(principal.owner_id, model_id)
+        model = ModelRepository(session).get_briefly(principal.owner_id, model_id)
         check_usable(session, principal, model)
     return service.predict(context, model, request)
 
@@ -91,7 +91,7 @@ def rank_next_tests(
     What a test would reveal is drawn from the distribution of the model's findings, given those that are known.
     """
     with context.database.session(read_only=True) as session:
-        model = ModelRepository(session).get(principal.owner_id, model_id)
+        model = ModelRepository(session).get_briefly(principal.owner_id, model_id)
         check_usable(session, principal, model)
     return service.rank_next_tests(context, model, request)
 

@@ -294,6 +294,6 @@ def predict_with_search(
         search = SearchRepository(session).get(principal.owner_id, search_id)
         if search.model_id is None:
             raise service.missing_result(search, "model")
-        model = ModelRepository(session).get(principal.owner_id, search.model_id)
+        model = ModelRepository(session).get_briefly(principal.owner_id, search.model_id)
         check_usable(session, principal, model)
     return predict(context, model, request)

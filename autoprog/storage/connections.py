@@ -28,7 +28,7 @@ _MIGRATION_TIMEOUT_MS = 120_000  # for another migrating process, on a busy mach
 _TURN_TIMEOUT_S = 30.0
 _BUSY_POLL_S = 0.01
 
-_KEPT_OPEN = 5
+_KEPT_OPEN = 10
 _SQLITE_CONNECTIONS = 64  # they cost nothing; more than a process has threads that use one
 _READERS = 2 / 3
 _IDLE_TRANSACTION_MS = 60_000

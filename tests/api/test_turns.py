@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx2
 import pytest
@@ -13,6 +14,7 @@ from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
 
 import api.models.routes
+import api.turns
 from api.problems import QueueFullError
 from api.turns import Turns
 from autoprog.evaluation import Status
@@ -108,6 +110,35 @@ def test_an_owner_of_whom_enough_waits_is_put_off_and_the_others_are_not() -> No
         assert sorted(requests.began) == ["ada-1", "ada-2", "bob-1"]
 
     asyncio.run(play())
+
+
+def test_who_waits_without_a_client_to_look_for_wakes_once() -> None:
+    """Hundreds may wait on a busy server, which would be busy with their waking."""
+    wakings = 0
+    wait = asyncio.wait
+
+    async def counted(*given: Any, **named: Any) -> Any:
+        nonlocal wakings
+        wakings += 1
+        return await wait(*given, **named)
+
+    async def play() -> None:
+        turns = Turns(at_once=1)
+
+        async def visit() -> None:
+            async with turns.turn("bob", patience_s=60.0):
+                pass
+
+        async with turns.turn("ada"):
+            waiting = asyncio.create_task(visit())
+            await asyncio.sleep(2.5 * api.turns._LOOK_S)
+        await waiting
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(asyncio, "wait", counted)
+        patched.setattr(api.turns, "_LOOK_S", 0.02)
+        asyncio.run(play())
+    assert wakings == 1
 
 
 @pytest.fixture

@@ -112,7 +112,7 @@ def rank_missing_tests(
         search = SearchRepository(reading).get(owner_id, search_id)
         if search.model_id is None:
             raise missing_result(search, "model")
-        row = ModelRepository(reading).get(owner_id, search.model_id)
+        row = ModelRepository(reading).get_briefly(owner_id, search.model_id)
         check_usable(reading, principal, row)
         sha256 = CohortRepository(reading).get(owner_id, search.cohort_id).sha256
     if not isinstance(request.patient, dict):

@@ -6,12 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import or_, select
+from sqlalchemy.orm import defer
 
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, contains, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, erase, get_owned
 from autoprog.storage.tables import CohortRow, ModelCohortRow, ModelRow, ModelStatusRow, SearchRow, ValidationRow
+
+_WITHOUT_DOCUMENT = defer(ModelRow.document)
 
 
 class ModelRepository(OwnedRepository[ModelRow]):
@@ -57,6 +60,10 @@ class ModelRepository(OwnedRepository[ModelRow]):
         self._session.add_all(ModelCohortRow(model_id=row.id, cohort_id=each) for each in cohort_ids)
         self._session.flush()
         return row
+
+    def get_briefly(self, owner_id: str, model_id: str) -> ModelRow:
+        """Read a model without its document, which is long, for a transaction that ends soon. Raises NotFoundError."""
+        return get_owned(self._session, ModelRow, owner_id, model_id, options=(_WITHOUT_DOCUMENT,))
 
     def cohort_ids(self, model: ModelRow) -> set[str]:
         """Identify the cohorts, deleted ones too, that a model or an earlier version was fitted on or updated to."""

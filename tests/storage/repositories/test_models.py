@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import inspect, select
 
 from autoprog.errors import NotFoundError
 from autoprog.storage.database import Database
@@ -42,6 +42,16 @@ def test_models_are_listed_for_their_owner_alone(database: Database, files: File
             repository.get(stranger, models[1].id)
         with pytest.raises(NotFoundError, match="no model"):
             repository.delete(stranger, models[1].id)
+
+
+def test_a_model_is_read_without_its_long_document(database: Database, files: Files) -> None:
+    (model,) = deliver(database, files, b"a")
+    with database.session(read_only=True) as session:
+        row = ModelRepository(session).get_briefly(model.owner_id, model.id)
+        assert "document" in inspect(row).unloaded
+        assert (row.sha256, row.status) == (model.sha256, "draft")
+        with pytest.raises(NotFoundError, match="no model"):
+            ModelRepository(session).get_briefly("stranger", model.id)
 
 
 def test_a_deleted_model_frees_its_file_when_no_twin_needs_it(database: Database, files: Files) -> None:
