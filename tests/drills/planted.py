@@ -45,11 +45,9 @@ FAULTS: dict[str, Fault] = {
     ),
     "a release keeps the runner": Fault(_LEASES, '"lease_until": now, "runner_id": None}', '"lease_until": now}'),
     "a release keeps the lease": Fault(_LEASES, '"lease_until": now, "runner_id": None}', '"runner_id": None}'),
-    "the newest comes first": Fault(
-        _LEASES, "nulls_first(), table.created_at)", "nulls_first(), table.created_at.desc())"
-    ),
-    "busy owners come first": Fault(_LEASES, "else_=1), running, served_at", "else_=1), -running, served_at"),
-    "owners' running searches do not matter": Fault(_LEASES, "else_=1), running, served_at", "else_=1), served_at"),
+    "the newest comes first": Fault(_LEASES, " table.created_at,\n", " table.created_at.desc(),\n"),
+    "busy owners come first": Fault(_LEASES, "        running,\n", "        -running,\n"),
+    "owners' running searches do not matter": Fault(_LEASES, "        running,\n", ""),
     "who was served last comes first": Fault(
         _LEASES, "served_at.asc().nulls_first()", "served_at.desc().nulls_first()"
     ),
@@ -57,7 +55,7 @@ FAULTS: dict[str, Fault] = {
     "no limit of running searches": Fault(_LEASES, "true() if most_running is None", "true() if True"),
     "one more than the limit": Fault(_LEASES, "running < most_running", "running <= most_running"),
     "new searches come before lost ones": Fault(
-        _LEASES, "(case((table.status == _RUNNING, 0), else_=1),", "(case((table.status == _RUNNING, 1), else_=0),"
+        _LEASES, " case((table.status == _RUNNING, 0), else_=1),", " case((table.status == _RUNNING, 1), else_=0),"
     ),
     "an end without its time": Fault(_LEASES, '"finished_at": now}', '"finished_at": None}'),
     "a claim is no sign of life": Fault(_LEASES, '"spent_s": spent, "heard_at": now}', '"spent_s": spent}'),
