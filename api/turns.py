@@ -105,7 +105,7 @@ async def _wait(mine: Future[None], has_left: Callable[[], Awaitable[bool]] | No
         left_s = end - time.monotonic()
         if left_s <= 0:
             raise OutOfPatienceError
-        # Who waits wakes as seldom as possible: hundreds may do so at once.
+        # Hundreds may wait at once, so each wakes as rarely as it can.
         wait_s = left_s if has_left is None else min(_LOOK_S, left_s)
         await asyncio.wait({given}, timeout=None if math.isinf(wait_s) else wait_s)
         if has_left is not None and not mine.done() and await has_left():

@@ -6,6 +6,7 @@ takes as long as the stages themselves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -27,29 +28,12 @@ def predict_proba(estimator: Any, X: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN
         The same bits as `estimator.predict_proba(X)`.
     """
     *stages, (_, learner) = getattr(estimator, "steps", [("", estimator)])
-    probability: NDArray[Any] = learner.predict_proba(_transform(stages, X))
+    probability: NDArray[Any] = learner.predict_proba(transform(stages, X))
     return probability
 
 
-def transform(pipeline: Any, X: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401
-    """Transform by all stages of a fitted pipeline of transformers, as its own `transform` does.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Fitted.
-    X : ndarray, shape = (n_patients, n_features)
-        Rows that it takes.
-
-    Returns
-    -------
-    ndarray, shape = (n_patients, n_columns)
-        The same bits as `pipeline.transform(X)`.
-    """
-    return _transform(pipeline.steps, X)
-
-
-def _transform(stages: list[tuple[str, Any]], X: NDArray[Any]) -> NDArray[Any]:
+def transform(stages: Sequence[tuple[str, Any]], X: NDArray[Any]) -> NDArray[Any]:
+    """Transform rows by the `steps` of a fitted pipeline of transformers, with the same bits as its own `transform`."""
     for _, stage in stages:
         if stage is not None and stage != "passthrough":
             X = stage.transform(X)

@@ -35,4 +35,4 @@ def test_any_other_classifier_predicts_itself(table: tuple[np.ndarray, np.ndarra
 def test_transformers_transform_as_scikit_learns(table: tuple[np.ndarray, np.ndarray], last: object) -> None:
     X, _ = table
     pipeline = Pipeline([("scale", StandardScaler()), ("last", last)]).fit(X)
-    assert np.array_equal(transform(pipeline, X), pipeline.transform(X))
+    assert np.array_equal(transform(pipeline.steps, X), pipeline.transform(X))

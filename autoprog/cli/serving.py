@@ -93,7 +93,7 @@ def serve(
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: sys.exit())  # uvicorn raises the signal once more when it has ended
         import_libraries()  # so that the server does not report that it is ready before they are loaded
-        # What is loaded by now stays: to look for garbage among it would hold up all requests for 0.3 s each time.
+        # What is loaded by now stays. Garbage collection would search it, and stop all requests for 0.3 s each time.
         gc.collect()
         gc.freeze()
         with service.running() if runner else nullcontext(), ExitStack() as beside:

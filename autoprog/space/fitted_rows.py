@@ -1,4 +1,4 @@
-"""What a fitted stage is given for prediction."""
+"""Checks of the rows that a fitted stage gets for prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cohorts have statistics of a metric is read from an index, without their long documents.
+"""An index tells which cohorts have statistics of a metric, so that their long documents need not be read.
 
 Revision ID: 0029
 Revises: 0028

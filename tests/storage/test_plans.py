@@ -1,4 +1,4 @@
-"""How SQLite, which keeps no statistics of its tables, reads what grows with the years."""
+"""How SQLite finds rows in tables that grow over the years; it keeps no statistics of them."""
 
 from __future__ import annotations
 

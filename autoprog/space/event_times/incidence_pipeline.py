@@ -94,6 +94,6 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
             Nondecreasing in time; the sum over causes is at most 1.
         """
         check_is_fitted(self)
-        columns = transform(self.stages_, np.asarray(X))
+        columns = transform(self.stages_.steps, np.asarray(X))
         incidence: NDArray[np.float64] = self.learner_.cumulative_incidence(columns, times)
         return incidence
