@@ -9,6 +9,7 @@ import random
 import select
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
@@ -314,8 +315,14 @@ class Cluster:
 
     @contextmanager
     def locked(self, table: str) -> Iterator[None]:
-        """Hold an exclusive lock on a table during the block."""
-        engine = create_engine(self.direct_url or "", poolclass=NullPool)
+        """Hold an exclusive lock on a table during the block; in SQLite no one else can write anything."""
+        if self.direct_url is None:
+            path = self.folder / "data" / "autoprog.db"
+            with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as writer:
+                writer.execute("BEGIN EXCLUSIVE")
+                yield
+            return
+        engine = create_engine(self.direct_url, poolclass=NullPool)
         with engine.begin() as connection:
             connection.execute(text(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"))
             yield

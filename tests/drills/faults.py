@@ -80,13 +80,13 @@ def slow_database(cluster: Cluster) -> None:
 
 
 def lock_searches(cluster: Cluster) -> None:
-    """Another client of the database holds the table of searches for 20 seconds."""
+    """Another client of the database holds the table of searches, or all of SQLite's, for 20 seconds."""
     with cluster.locked("search"):
         time.sleep(20)
 
 
 def lock_searches_long(cluster: Cluster) -> None:
-    """Another client of the database holds the table of searches for a minute."""
+    """Another client of the database holds the table of searches, or all of SQLite's, for a minute."""
     with cluster.locked("search"):
         time.sleep(60)
 
@@ -185,7 +185,7 @@ def kill_workers(cluster: Cluster) -> None:
         time.sleep(5)
 
 
-ANYWHERE: Mapping[str, Fault] = {"kill-api": kill_api, "suspend": suspend, "clock": move_clock}
+ANYWHERE: Mapping[str, Fault] = {"kill-api": kill_api, "suspend": suspend, "clock": move_clock, "lock": lock_searches}
 LONG: Mapping[str, Fault] = {"suspend-long": suspend_long, "lock-long": lock_searches_long}  # only if asked for
 ON_POSTGRES: Mapping[str, Fault] = {
     **ANYWHERE,
@@ -193,7 +193,6 @@ ON_POSTGRES: Mapping[str, Fault] = {
     "backends": end_backends,
     "cut": cut_database,
     "slow": slow_database,
-    "lock": lock_searches,
 }
 ON_OWN_POSTGRES: Mapping[str, Fault] = {"restart": restart_database, "crash": crash_database}
 ON_CLUSTER: Mapping[str, Fault] = {

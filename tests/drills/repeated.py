@@ -1,11 +1,12 @@
 """The faults of `faults.py`, each many times: several in one installation after another, installations side by side.
 
     python -m tests.drills.repeated FOLDER [--times 20] [--postgres URL] [--only DATABASE ...] [--side-by-side 3]
-        [--minutes N]
+        [--minutes N] [--long]
 
 A drill waits most of its time, and an installation takes longer to start than a search of twelve evaluations takes. So
 here an installation takes ten faults, each in a search of its own and after a random number of its evaluations, and
-must still hold whatever was acknowledged during the earlier ones. Each result is a line of FOLDER; another run goes on
+must still hold whatever was acknowledged during the earlier ones. `--long` tries the faults that last a minute or ten
+instead, on SQLite, PostgreSQL and the cluster. Each result is a line of FOLDER; another run goes on
 from there, and prints the table of all of them.
 """
 
@@ -27,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.cluster import Cluster
-from tests.drills.faults import EVALUATIONS, FAULTS, OWN_DISK, installation, strike
+from tests.drills.faults import EVALUATIONS, FAULTS, LONG, OWN_DISK, Fault, installation, strike
 
+LONG_FAULTS: Mapping[str, Mapping[str, Fault]] = dict.fromkeys(("sqlite", "postgresql", "cluster"), LONG)
 FAULTS_OF_AN_INSTALLATION = 10
 WAIT_S = 0.5  # of clients between their requests, so that installations side by side leave each other time
 
@@ -42,14 +44,23 @@ class Results:
         One file for each database; the logs of an installation in which something was wrong.
     databases : mapping
         URL of the server of each, or None.
+    faults : mapping
+        Faults to try on each.
     times : int
         How often each fault is tried on each database.
     minutes : float
         After which no further drill begins.
     """
 
-    def __init__(self, folder: Path, databases: Mapping[str, str | None], times: int, minutes: float) -> None:
-        self.folder, self.databases, self.times = folder, databases, times
+    def __init__(
+        self,
+        folder: Path,
+        databases: Mapping[str, str | None],
+        faults: Mapping[str, Mapping[str, Fault]],
+        times: int,
+        minutes: float,
+    ) -> None:
+        self.folder, self.databases, self.faults, self.times = folder, databases, faults, times
         folder.mkdir(parents=True, exist_ok=True)
         self._end = time.monotonic() + 60 * minutes
         self._lock = threading.Lock()
@@ -85,7 +96,7 @@ class Results:
     def take_fault(self, database: str) -> str | None:
         """The fault that was tried least often; None if all were tried often enough."""
         with self._lock:
-            fault = min(FAULTS[database], key=lambda each: self._done[database, each])
+            fault = min(self.faults[database], key=lambda each: self._done[database, each])
             if self._done[database, fault] >= self.times or time.monotonic() > self._end:
                 return None
             self._done[database, fault] += 1
@@ -103,7 +114,7 @@ class Results:
         head = "| fault | database | times | wrong | acknowledged | 503 | no response | to the end, s: median, most |"
         lines, found = [head, "| " + "--- | " * 7 + "--- |"], self.read()
         for database, faults in FAULTS.items():
-            for fault in faults:
+            for fault in {**faults, **LONG_FAULTS.get(database, {})}:
                 those = [each for each in found if (each["database"], each["fault"]) == (database, fault)]
                 played = [each for each in those if "acknowledged" in each]
                 if not played:
@@ -123,7 +134,7 @@ class Results:
         return "\n".join(lines)
 
     def _left(self, database: str) -> int:
-        return sum(max(0, self.times - self._done[database, fault]) for fault in FAULTS[database])
+        return sum(max(0, self.times - self._done[database, fault]) for fault in self.faults[database])
 
 
 def work(results: Results) -> None:
@@ -146,7 +157,7 @@ def _work_on(results: Results, database: str, cluster: Cluster) -> None:
         after, began = random.randint(1, EVALUATIONS - 2), time.time()
         try:
             found = strike(
-                cluster, FAULTS[database][fault], EVALUATIONS, after=after, earlier=acknowledged, wait_s=WAIT_S
+                cluster, results.faults[database][fault], EVALUATIONS, after=after, earlier=acknowledged, wait_s=WAIT_S
             )
         except Exception:  # noqa: BLE001  it is reported as what it is
             found = {"wrong": [traceback.format_exc()]}
@@ -167,13 +178,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(FAULTS), default=list(FAULTS))
     parser.add_argument("--side-by-side", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--long", action="store_true")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes end, too
     servers = dict.fromkeys(("sqlite", "own postgresql", f"sqlite{OWN_DISK}"))
     on_postgres = ("postgresql", "cluster", "network", f"postgresql{OWN_DISK}")
     servers |= dict.fromkeys(on_postgres, asked.postgres) if asked.postgres else {}
-    databases = {database: url for database, url in servers.items() if database in asked.only}
-    results = Results(asked.folder, databases, asked.times, asked.minutes)
+    faults = LONG_FAULTS if asked.long else FAULTS
+    databases = {database: url for database, url in servers.items() if database in asked.only and database in faults}
+    results = Results(asked.folder, databases, faults, asked.times, asked.minutes)
     with ThreadPoolExecutor(asked.side_by_side) as pool:
         try:
             list(pool.map(work, [results] * asked.side_by_side))
