@@ -29,8 +29,8 @@ LESS_TIME = {
 def test_python_page_runs(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     blocks = BLOCK.findall(PAGE.read_text())
-    assert len(blocks) == 8
-    assert sum(URL in block for block in blocks) == 1
+    assert len(blocks) == 9
+    assert sum(URL in block for block in blocks) == 2
     place = Place(tmp_path)
     page = "\n".join(blocks).replace(URL, place.url)
     for written, less in LESS_TIME.items():
@@ -52,6 +52,7 @@ def test_python_page_runs(tmp_path: Path) -> None:
             "malignant.autoprog",
             "breast.html",
         }
+        assert "\npancreatic tumour\n" in told.stdout
         assert "malignant = 1" in told.stdout
         assert "mean radius is outside the training range" in told.stdout
         assert "422 [('/spec/outcome/column'" in told.stdout

@@ -20,7 +20,17 @@ SURFACE = ROOT / "tests" / "public_api.txt"
 # Public names by module; an empty tuple stands for the module's `__all__`.
 PUBLIC: dict[str, tuple[str, ...]] = {
     "autoprog": (),
-    "autoprog.client": ("Cohort", "Search", "Model", "Validation"),
+    "autoprog.client": (
+        "Cohort",
+        "Search",
+        "Model",
+        "Validation",
+        "Catalogue",
+        "SelectionProblem",
+        "SelectionRound",
+        "DiagnosisModel",
+        "DiagnosisSession",
+    ),
     "autoprog.model": ("PrognosticModel", "PatientRisk", "HorizonRisk"),
     "autoprog.errors": ("AutoprogError", "InvalidInputError", "Fault", "SearchFailedError", "ArtifactError"),
     "autoprog.survival": (),

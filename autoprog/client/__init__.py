@@ -1,7 +1,20 @@
-"""A client of the REST API: cohorts, searches, models and predictions from Python, with tables."""
+"""A client of the REST API: cohorts, searches, models, predictions and the bedside engines from Python."""
 
+from autoprog.client.bedside import Catalogue, DiagnosisModel, DiagnosisSession, SelectionProblem, SelectionRound
 from autoprog.client.client import Client
 from autoprog.client.connection import ServerError
 from autoprog.client.resources import Cohort, Model, Search, Validation
 
-__all__ = ["Client", "Cohort", "Model", "Search", "ServerError", "Validation"]
+__all__ = [
+    "Catalogue",
+    "Client",
+    "Cohort",
+    "DiagnosisModel",
+    "DiagnosisSession",
+    "Model",
+    "Search",
+    "SelectionProblem",
+    "SelectionRound",
+    "ServerError",
+    "Validation",
+]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from autoprog.client.bedside import Catalogue, DiagnosisModel, DiagnosisSession, SelectionProblem
 from autoprog.client.connection import Connection
 from autoprog.client.resources import Cohort, Model, Search
 from autoprog.client.tables import file_of, kinds_of
@@ -15,6 +16,8 @@ from autoprog.client.tables import file_of, kinds_of
 if TYPE_CHECKING:
     import httpx2
     import pandas as pd
+
+_POLICY = "/v1/prediction-policy"
 
 
 class Client:
@@ -168,6 +171,119 @@ class Client:
     def models(self) -> list[Model]:
         """List all models, oldest first."""
         return [Model(self._connection, each) for each in self._connection.items("/v1/models")]
+
+    @property
+    def approved_only(self) -> bool:
+        """Whether drafts refuse to predict for the key's owner, except for keys with the scope `approve`."""
+        return bool(self._connection.get(_POLICY)["approved_only"])
+
+    @approved_only.setter
+    def approved_only(self, approved_only: bool) -> None:
+        self._connection.put(_POLICY, {"approved_only": approved_only})
+
+    def create_catalogue(self, name: str, tests: Sequence[Mapping[str, Any]]) -> Catalogue:
+        """Store the tests of a hospital.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        tests : sequence of mapping
+            `name` and `cost` of each, and if they matter `minutes`, `harm` and the `features` that it reveals.
+
+        Returns
+        -------
+        Catalogue
+            The stored one.
+
+        Raises
+        ------
+        ServerError
+            With every fault of the tests.
+        """
+        asked = {"name": name, "tests": list(map(dict, tests))}
+        return Catalogue(self._connection, self._connection.post("/v1/test-catalogues", asked))
+
+    def catalogue(self, catalogue_id: str) -> Catalogue:
+        """Get a catalogue by its identifier; raises ServerError."""
+        return Catalogue(self._connection, self._connection.get(f"/v1/test-catalogues/{catalogue_id}"))
+
+    def catalogues(self) -> list[Catalogue]:
+        """List all catalogues, oldest first."""
+        return [Catalogue(self._connection, each) for each in self._connection.items("/v1/test-catalogues")]
+
+    def create_selection_problem(
+        self,
+        name: str,
+        cohort: Cohort | str | None = None,
+        **fields: Any,  # noqa: ANN401  the request's
+    ) -> SelectionProblem:
+        """Create a problem of test selection.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        cohort : Cohort, str or None
+            Patients to train a classifier for each choice of tests on, or their identifier; None if rounds take the
+            predictions of classifiers outside the server.
+        **fields : object
+            `structure`, `tests` or `catalogue_id`, `trade_off`, `algorithm` and so on, as in the REST API.
+
+        Returns
+        -------
+        SelectionProblem
+            With a cohort, one that trains; `wait` follows it.
+
+        Raises
+        ------
+        ServerError
+            With every fault of the problem.
+        """
+        patients = {} if cohort is None else {"cohort_id": cohort if isinstance(cohort, str) else cohort.id}
+        asked = {"name": name, **patients, **fields}
+        return SelectionProblem(self._connection, self._connection.post("/v1/test-selection/problems", asked))
+
+    def selection_problem(self, problem_id: str) -> SelectionProblem:
+        """Get a problem of test selection by its identifier; raises ServerError."""
+        return SelectionProblem(self._connection, self._connection.get(f"/v1/test-selection/problems/{problem_id}"))
+
+    def selection_problems(self) -> list[SelectionProblem]:
+        """List all problems of test selection, oldest first."""
+        found = self._connection.items("/v1/test-selection/problems")
+        return [SelectionProblem(self._connection, each) for each in found]
+
+    def create_diagnosis_model(self, **fields: Any) -> DiagnosisModel:  # noqa: ANN401  the request's
+        """Create a model of diagnosis.
+
+        Parameters
+        ----------
+        **fields : object
+            `name`, `objects`, `queries` and `responses`, or `name` and `cohort_id`, and so on, as in the REST API.
+
+        Returns
+        -------
+        DiagnosisModel
+            Ready for sessions.
+
+        Raises
+        ------
+        ServerError
+            With every fault of the model.
+        """
+        return DiagnosisModel(self._connection, self._connection.post("/v1/diagnosis/models", fields))
+
+    def diagnosis_model(self, model_id: str) -> DiagnosisModel:
+        """Get a model of diagnosis by its identifier; raises ServerError."""
+        return DiagnosisModel(self._connection, self._connection.get(f"/v1/diagnosis/models/{model_id}"))
+
+    def diagnosis_models(self) -> list[DiagnosisModel]:
+        """List all models of diagnosis, oldest first."""
+        return [DiagnosisModel(self._connection, each) for each in self._connection.items("/v1/diagnosis/models")]
+
+    def diagnosis_session(self, session_id: str) -> DiagnosisSession:
+        """Get a session of diagnosis by its identifier; raises ServerError."""
+        return DiagnosisSession(self._connection, self._connection.get(f"/v1/diagnosis/sessions/{session_id}"))
 
     def erase_patient(
         self,

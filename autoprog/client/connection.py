@@ -61,7 +61,10 @@ class ServerError(AutoprogError):
             document = response.json()
             problem = str(document["type"]).rsplit("/", 1)[-1]
             detail = f"{document['title']}: {document['detail']}" if document.get("detail") else str(document["title"])
-            faults = tuple(Fault(each["pointer"], each["detail"]) for each in document.get("errors") or ())
+            faults = tuple(
+                Fault(each["pointer"], each["detail"], tuple(each.get("values") or ()))
+                for each in document.get("errors") or ()
+            )
         except (ValueError, KeyError, TypeError):
             return cls(f"the server answered {response.status_code}", problem="unknown", status=response.status_code)
         return cls(detail, problem=problem, status=response.status_code, faults=faults)
@@ -115,6 +118,11 @@ class Connection:
         if parts is not None:
             body = {"files": dict(parts)}
         answer: Json = self._send("POST", path, headers=headers, **body).json()
+        return answer
+
+    def put(self, path: str, document: Mapping[str, Any]) -> Json:
+        """Replace a document; sent again, it is the same."""
+        answer: Json = self._send("PUT", path, json=document).json()
         return answer
 
     def delete(self, path: str, **parameters: str) -> None:

@@ -117,6 +117,11 @@ class Model(Resource):
     _path = "/v1/models"
 
     @property
+    def status(self) -> str:
+        """`draft`, `approved` or `retired`, as last read."""
+        return str(self.document["status"])
+
+    @property
     def features(self) -> tuple[str, ...]:
         """Names of the features that a patient needs."""
         return tuple(feature["name"] for feature in self.document["features"])
@@ -185,6 +190,42 @@ class Model(Resource):
         """Update the model to another cohort; returns the new version."""
         asked = {"cohort_id": _id(cohort), "method": method}
         return Model(self._connection, self._connection.post(f"{self._url}/recalibrations", asked))
+
+    def change_status(
+        self,
+        status: Literal["draft", "approved", "retired"],
+        note: str | None = None,
+        *,
+        replaces: Model | str | None = None,
+    ) -> Self:
+        """Approve or retire the model; the key needs the scope `approve`.
+
+        Parameters
+        ----------
+        status : {"draft", "approved", "retired"}
+            The status that it shall have. A retired model does not predict.
+        note : str or None
+            Why, for those who ask later.
+        replaces : Model, str or None
+            Another model, which is retired in the same step. To roll back, approve the former model like this.
+
+        Returns
+        -------
+        Model
+            The model itself.
+
+        Raises
+        ------
+        ServerError
+            If the key may not approve, or one of the models has the status already.
+        """
+        other = None if replaces is None else _id(replaces)
+        self._connection.post(f"{self._url}/status-changes", {"status": status, "note": note, "replaces": other})
+        return self.refresh()
+
+    def status_changes(self) -> list[dict[str, Any]]:
+        """List who approved or retired the model, when and why, oldest first."""
+        return list(self._connection.items(f"{self._url}/status-changes"))
 
     def delete(self) -> None:
         """Delete it; its search stays. Raises ServerError."""
