@@ -15,11 +15,11 @@ from typing import Any
 
 from sqlalchemy import Executable, func, inspect, literal, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import IntegrityError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from autoprog.errors import StoreUnavailableError
+from autoprog.errors import ConflictError, StoreUnavailableError
 from autoprog.storage.connections import connect_migration, connect_readers, connect_writers, split
 from autoprog.storage.files import free_bytes, full, has_room, make_file
 from autoprog.storage.tables import Base
@@ -27,6 +27,7 @@ from autoprog.storage.tables import Base
 _PRIMARY = 0xFF  # bits of SQLite's extended codes with the primary code
 # SQLSTATE of PostgreSQL: the server ended an idle transaction, as of a suspended process; it takes no writes.
 _DISK_FULL, _IDLE_TOO_LONG, _READ_ONLY = "53100", "25P03", "25006"
+_NO_SUCH_PARENT = "23503"  # a row refers to one that is not there; deletions cascade, so none leaves others behind
 _MIGRATION_LOCK = 7_242_001  # advisory lock that nothing else takes
 
 _NOW = select(func.clock_timestamp())
@@ -77,11 +78,18 @@ class Database:
             writes. Nothing of the block is written, unless the connection broke off during the commit.
         StorageFullError
             If the database's disk is full.
+        ConflictError
+            If a row was written for one that was deleted meanwhile, as an upload for an owner.
         """
         engine = self._reader if read_only else self._writer
         try:
             with Session(engine, expire_on_commit=False) as session, session.begin():
                 yield session
+        except IntegrityError as error:
+            if _lacks_parent(error.orig):
+                msg = "what this belongs to was deleted meanwhile"
+                raise ConflictError(msg) from error
+            raise
         except (InterfaceError, InternalError, OperationalError, PoolTimeoutError) as error:
             cause = getattr(error, "orig", error)
             code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY
@@ -153,6 +161,12 @@ class Database:
         """Close the pooled connections."""
         self._reader.dispose()
         self._writer.dispose()
+
+
+def _lacks_parent(cause: BaseException | None) -> bool:
+    """Whether a constraint of this kind was violated."""
+    code = getattr(cause, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY or getattr(cause, "sqlstate", None) == _NO_SUCH_PARENT
 
 
 def database_now(session: Session) -> datetime:

@@ -17,7 +17,7 @@ from sqlalchemy import column, create_engine, func, inspect, select, table, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.orm import Session, undefer
 
-from autoprog.errors import StoreUnavailableError
+from autoprog.errors import ConflictError, StoreUnavailableError
 from autoprog.evaluation import Status
 from autoprog.metalearning import meta_features
 from autoprog.storage import connections
@@ -233,6 +233,30 @@ def test_foreign_keys_hold(database: Database) -> None:
         with pytest.raises(IntegrityError):
             session.flush()
         session.rollback()
+
+
+def test_what_is_written_for_an_owner_deleted_meanwhile_is_a_conflict(database: Database) -> None:
+    def write() -> None:
+        with database.session() as session:
+            session.add(
+                ApiKeyRow(id=new_id(), owner_id=new_id(), secret_sha256="", scopes=[], created_at=datetime.now(UTC))
+            )
+
+    with pytest.raises(ConflictError, match="deleted meanwhile"):
+        write()
+
+
+def test_any_other_violation_is_an_error_of_the_program(database: Database) -> None:
+    def write_twice() -> None:
+        with database.session() as session:
+            owner = new_id()
+            for name in ("a", "b"):
+                session.add(OwnerRow(id=owner, name=name, created_at=datetime.now(UTC)))
+                session.flush()
+                session.expunge_all()
+
+    with pytest.raises(IntegrityError):
+        write_twice()
 
 
 def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
