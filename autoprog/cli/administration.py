@@ -52,11 +52,14 @@ def keys_create(
 ) -> None:
     """Make an API key and print it, once."""
     from autoprog.scopes import SCOPES
+    from autoprog.storage.tables import MAX_OWNER_NAME
 
     wanted = [scope for text in scopes for scope in text.split(",") if scope]
     unknown = [scope for scope in wanted if scope not in SCOPES]
     if not owner.strip():
         fail("--owner is empty")
+    if len(owner) > MAX_OWNER_NAME:
+        fail(f"--owner has {len(owner)} characters; at most {MAX_OWNER_NAME} are allowed")
     if unknown or not wanted:
         fail(f"unknown scopes {', '.join(unknown) or '(none given)'}; known are {', '.join(SCOPES)}")
     life = None if days is None else _duration("--days", days, timedelta(days=1))

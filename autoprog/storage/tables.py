@@ -105,6 +105,9 @@ class OwnedRow(Base):
     created_at: Mapped[datetime]
 
 
+MAX_OWNER_NAME = 200
+"""Most characters of an owner's name."""
+
 _ID = String(32)
 _SHA256 = String(64)
 _SHORT = String(16)
@@ -116,7 +119,7 @@ class OwnerRow(Base):
     __tablename__ = "owner"
 
     id: Mapped[str] = mapped_column(_ID, primary_key=True)
-    name: Mapped[str] = mapped_column(String(200), unique=True)
+    name: Mapped[str] = mapped_column(String(MAX_OWNER_NAME), unique=True)
     created_at: Mapped[datetime]
     served_at: Mapped[datetime | None]  # when a runner last took a search or a job of this owner
     approved_only: Mapped[bool] = mapped_column(default=False, server_default=false())  # which models may predict

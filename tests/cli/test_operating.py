@@ -61,6 +61,7 @@ DATABASES = "--database, AUTOPROG_DATABASE: give sqlite:///FILE or postgresql+ps
         ("keys create --owner a --scopes read --days 1e9", "--days must be at most a hundred years"),
         ("keys rotate a --overlap-hours inf", "--overlap-hours must be at most a hundred years"),
         ("keys create --owner= --scopes read", "--owner is empty"),
+        (f"keys create --owner {'a' * 201} --scopes read", "--owner has 201 characters; at most 200 are allowed"),
         ("keys create --owner a --scopes read --data-dir words.txt", "words.txt: File exists"),
     ],
 )
