@@ -151,7 +151,7 @@ def worker(
     slots: Annotated[int | None, typer.Option(min=1, help="Evaluations at once; default: number of cores.")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
 ) -> None:
-    """Run evaluations for a scheduler until it is lost or the process is asked to end."""
+    """Run evaluations for a scheduler, and join it again when it is lost, until the process is asked to end."""
     from autoprog.app.service import Service
     from autoprog.engine.cluster import worker_main
 

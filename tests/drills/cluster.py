@@ -205,6 +205,7 @@ class Cluster:
             more = self._spread() if spread else ()
             self._commands |= dict.fromkeys(("runner-1", "runner-2") if searching else (), ("runner", *more))
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.resumed_at = 0.0  # when processes that were suspended went on
         self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=90)
         try:
             for name in self._commands:
@@ -269,6 +270,8 @@ class Cluster:
         for process in self.processes.values():
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
+        if number == signal.SIGCONT:
+            self.resumed_at = time.monotonic()
 
     def wait_until_ready(self, timeout_s: float = 240) -> None:
         """Wait for the API."""
@@ -379,8 +382,8 @@ class Clients:
             while not self._ended.wait(self._wait_s):
                 name, key = uuid4().hex, {"Idempotency-Key": uuid4().hex}
                 asked = {"name": name, "tests": [{"name": "a", "cost": 1}]}
-                deadline = time.monotonic() + 300
-                while time.monotonic() < deadline:
+                asked_at = time.monotonic()
+                while time.monotonic() < max(asked_at, self._cluster.resumed_at) + 300:
                     answer = self._ask(client, "POST", "/v1/test-catalogues", json=asked, headers=key)
                     if answer is not None and answer.is_success:
                         self.acknowledged[name] = answer.json()["id"]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from multiprocessing import Pipe
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.engine import functions
 from tests.engine.cluster import (
     PATIENCE_S,
     ROOT,
+    WORKER,
     assert_all_gone,
     descendants,
     end_process,
@@ -223,14 +225,28 @@ def test_a_run_outlives_the_scheduler(processes: list[subprocess.Popen[bytes]], 
             if marker.exists() and not children:
                 children.extend(descendants(worker.pid))
                 end_process(scheduler)
-                assert worker.wait(PATIENCE_S) == 1
-                processes.extend([start_scheduler(port), start_worker(address)])
+                processes.append(start_scheduler(port))
             return False
 
         calls = [Call("a", functions.hang_the_first_time, (str(marker),)), Call("b", functions.add, (1, 2))]
         outcomes: list[CallOutcome] = list(run_calls(engine, calls, LIMITS, restart_once_it_hangs))
         assert {o.key: o.value for o in outcomes} == {"a": "again", "b": 3}
-        assert_all_gone(children)
+        assert worker.poll() is None  # it joined the new scheduler
+        assert_all_gone([child for child in children if child.pid == int(marker.read_text())])
+        wait_until(lambda: len(descendants(worker.pid)) <= len(children))
+    end_process(processes[-1])
+    time.sleep(3)  # it looks for the next one
+    assert worker.poll() is None
+    worker.terminate()
+    assert worker.wait(PATIENCE_S) == 0
+
+
+def test_a_worker_without_a_scheduler_ends(processes: list[subprocess.Popen[bytes]]) -> None:
+    patience = "import autoprog.engine.cluster.worker as worker\nworker._PATIENCE_S = 1\n"
+    code = patience + WORKER.format(f"tcp://127.0.0.1:{free_port()}", 1, [])
+    processes.append(subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE))
+    assert b"cannot be reached" in processes[0].communicate(timeout=PATIENCE_S)[1]
+    assert processes[0].returncode == 1
 
 
 def test_an_outcome_that_its_client_can_no_longer_read_is_sought_again(

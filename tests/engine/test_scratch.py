@@ -135,8 +135,11 @@ def test_a_worker_of_a_cluster_leaves_its_folder_only_when_killed_and_the_next_o
             wait_until(lambda: engine.health().slots == 1)
             assert not folder_of(killed)
             assert folder_of(last)
+            used = folder_of(last)
         scheduler.kill()
-        assert last.wait(PATIENCE_S) == 1
+        wait_until(lambda: used is not None and not used.exists())
+        end_process(last)
+        assert last.returncode == 0
         assert not folder_of(last)
     finally:
         for process in reversed(processes):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 
-from distributed import Reschedule, Worker, WorkerPlugin, get_worker
+from distributed import Reschedule, Status, Worker, WorkerPlugin, get_worker
 from distributed.security import Security
 
 from autoprog.engine.children import Children
@@ -22,6 +22,8 @@ from autoprog.work import CallLimits, CallOutcome, CallStatus
 
 _PLUGIN = "autoprog-children"
 _PATIENCE_S = 60
+_ASKED = "asked to end"
+_PAUSE_S = 1  # before a lost scheduler is joined again
 _log = logging.getLogger(__name__)
 
 
@@ -94,9 +96,10 @@ def worker_main(
     host: str | None = None,
     certificates: Path | None = None,
 ) -> int:
-    """Run a worker of a cluster until the scheduler is lost or the process is asked to end.
+    """Run a worker of a cluster until the process is asked to end.
 
-    A termination signal returns running calls to the scheduler, which sends them to another worker.
+    A worker that has lost its scheduler joins it again, or one that was started at its address, with new children. A
+    termination signal returns running calls to the scheduler, which sends them to another worker.
 
     Parameters
     ----------
@@ -114,7 +117,7 @@ def worker_main(
     Returns
     -------
     int
-        Exit code: 0 after a termination signal, else 1, so that a restart policy starts the worker again.
+        Exit code: 0 after a termination signal; 1 if no scheduler answers in the first minute, as at a wrong address.
     """
     configure_dask()
     return asyncio.run(_serve(scheduler, slots, preload, host, read_certificates(certificates)))
@@ -126,29 +129,47 @@ async def _serve(
     asked = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, asked.set)
-    worker = Worker(
-        scheduler,
-        security=security,
-        nthreads=slots,
-        plugins=(ChildrenPlugin(slots, preload),),
-        memory_limit=0,
-        dashboard_address=HTTP_ADDRESS,
-        host=host,
-        death_timeout=_PATIENCE_S,
-    )
-    life = asyncio.create_task(_live(worker))
     termination = asyncio.create_task(asked.wait())
-    await asyncio.wait({life, termination}, return_when=asyncio.FIRST_COMPLETED)
-    if life.done():
-        termination.cancel()
-        _log.error("the scheduler at %s cannot be reached", scheduler)
-        return 1
-    await worker.close_gracefully(reason="asked to end")
-    life.cancel()
-    return 0
+    was_member = False
+    while True:
+        worker = Worker(
+            scheduler,
+            security=security,
+            nthreads=slots,
+            plugins=(ChildrenPlugin(slots, preload),),
+            memory_limit=0,
+            dashboard_address=HTTP_ADDRESS,
+            host=host,
+            death_timeout=_PATIENCE_S,
+        )
+        life = asyncio.create_task(_live(worker))
+        await asyncio.wait({life, termination}, return_when=asyncio.FIRST_COMPLETED)
+        if not life.done():
+            await _leave(worker)
+            life.cancel()
+            return 0
+        was_member = life.result() or was_member
+        if not was_member:
+            termination.cancel()
+            _log.error("the scheduler at %s cannot be reached", scheduler)
+            return 1
+        _log.warning("the scheduler at %s was lost: joining it again", scheduler)
+        await asyncio.wait({termination}, timeout=_PAUSE_S)
 
 
-async def _live(worker: Worker) -> None:
+async def _leave(worker: Worker) -> None:
+    """Return running calls to the scheduler, if it was joined and is there, and close."""
+    if worker.status is Status.running:
+        with suppress(OSError):
+            await worker.close_gracefully(reason=_ASKED)
+    await worker.close(reason=_ASKED)
+
+
+async def _live(worker: Worker) -> bool:
+    """Join the scheduler and stay until it is lost; whether it was joined."""
+    is_member = False
     with suppress(OSError):
         await worker
+        is_member = True
         await worker.finished()
+    return is_member
