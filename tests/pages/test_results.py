@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from api.pages.searches.results import choose_rules, find_doubts
+from api.pages.searches.results import choose_rules, find_doubts, list_horizons
 from autoprog.endpoints import rules_document
 from autoprog.evaluation import Status
 from autoprog.model import external_validation
@@ -197,3 +197,18 @@ def test_risks_of_event_times_have_a_calibration_curve_at_every_horizon(
     for page in (result, validation):
         assert page.status_code == 200, page.text
         assert page.text.count("Calibration: do the risks come true?") == len(cohort.horizons)
+
+
+def test_the_band_of_the_decision_curve_is_drawn_to_its_top() -> None:
+    curve = {
+        "thresholds": [0.1, 0.2, 0.3],
+        "range": [0.1, 0.3],
+        "model": [0.3, 0.2, 0.1],
+        "model_interval": {"lower": [0.2, 0.1, -0.5], "upper": [0.6, 0.4, 0.2]},
+    }
+    (found,) = list_horizons({"net_benefit": curve})
+    assert found.decisions is not None
+    assert found.decisions.band is not None
+    heights = [float(point.split(",")[1]) for point in found.decisions.band.split()]
+    assert min(heights) >= 0
+    assert found.decisions.down.place(0.6) == pytest.approx(min(heights), abs=0.1)

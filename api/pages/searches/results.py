@@ -120,11 +120,12 @@ def _draw_decisions(curve: dict[str, Any] | None) -> Curve | None:
 
     x, model = cut(t), cut(curve["model"])
     lines = {name: cut(curve.get(name)) for name in ("baseline", "treat_all")}
-    known = [value for values in (model, *lines.values()) for value in values if value is not None]
+    ends = curve.get("model_interval")
+    upper = [] if ends is None else cut(ends["upper"])
+    known = [value for values in (model, upper, *lines.values()) for value in values if value is not None]
     top = max([*known, 0.0]) or 1.0
     across = Axis(low, high, WIDTH)
     down = axis_over([-_BELOW_ZERO * top, top], HEIGHT, downwards=True)
-    ends = curve.get("model_interval")
-    area = None if ends is None else band([*map(float, x)], cut(ends["lower"]), cut(ends["upper"]), across, down)  # type: ignore[arg-type]
+    area = None if ends is None else band([*map(float, x)], cut(ends["lower"]), upper, across, down)  # type: ignore[arg-type]
     others = tuple((name, points(x, values, across, down)) for name, values in lines.items() if values)
     return Curve(across, down, points(x, model, across, down), area, others)
