@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import random
@@ -205,7 +206,7 @@ class Cluster:
             more = self._spread() if spread else ()
             self._commands |= dict.fromkeys(("runner-1", "runner-2") if searching else (), ("runner", *more))
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.resumed_at = 0.0  # when processes that were suspended went on
+        self.resumed_at = 0.0  # when processes that were suspended went on; infinite meanwhile
         self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=90)
         try:
             for name in self._commands:
@@ -270,8 +271,8 @@ class Cluster:
         for process in self.processes.values():
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
-        if number == signal.SIGCONT:
-            self.resumed_at = time.monotonic()
+        if number in {signal.SIGSTOP, signal.SIGCONT}:
+            self.resumed_at = math.inf if number == signal.SIGSTOP else time.monotonic()
 
     def wait_until_ready(self, timeout_s: float = 240) -> None:
         """Wait for the API."""

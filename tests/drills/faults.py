@@ -288,7 +288,7 @@ def strike(
 
 def wait_for_evaluations(cluster: Cluster, search: str, n: int = 2) -> list[dict[str, Any]]:
     """Poll a search until it has evaluations."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while len(found := cluster.items(f"/v1/searches/{search}/evaluations")) < n:
         assert time.monotonic() < deadline, "the search does not begin"
         time.sleep(0.1)
