@@ -25,6 +25,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "Search",
         "Model",
         "Validation",
+        "Frontier",
         "Catalogue",
         "SelectionProblem",
         "SelectionRound",

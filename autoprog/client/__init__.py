@@ -3,7 +3,7 @@
 from autoprog.client.bedside import Catalogue, DiagnosisModel, DiagnosisSession, SelectionProblem, SelectionRound
 from autoprog.client.client import Client
 from autoprog.client.connection import ServerError
-from autoprog.client.resources import Cohort, Model, Search, Validation
+from autoprog.client.resources import Cohort, Frontier, Model, Search, Validation
 
 __all__ = [
     "Catalogue",
@@ -11,6 +11,7 @@ __all__ = [
     "Cohort",
     "DiagnosisModel",
     "DiagnosisSession",
+    "Frontier",
     "Model",
     "Search",
     "SelectionProblem",

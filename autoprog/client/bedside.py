@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -119,15 +118,7 @@ class SelectionProblem(Resource):
         ServerError
             If the training failed.
         """
-        end = None if timeout_s is None else time.monotonic() + timeout_s
-        while self.refresh().status == "training":
-            if end is not None and time.monotonic() + poll_s > end:
-                msg = f"problem {self.id} is still training after {timeout_s:g} s"
-                raise TimeoutError(msg)
-            time.sleep(poll_s)
-        if self.status != "ready":
-            error = self.document["error"] or {}
-            raise ServerError(str(error.get("detail") or "the training failed"), problem="job-failed")
+        self._wait_until("ready", ("training",), timeout_s, poll_s)
         return self
 
     def open_round(self) -> SelectionRound:

@@ -53,6 +53,18 @@ class Resource:
         self.document = self._connection.get(self._url)
         return self
 
+    def _wait_until(self, status: str, busy: tuple[str, ...], timeout_s: float | None, poll_s: float) -> None:
+        """Refresh while a job works on it; raises TimeoutError, and ServerError if it ends in another status."""
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        while self.refresh().document["status"] in busy:
+            if end is not None and time.monotonic() + poll_s > end:
+                msg = f"{type(self).__name__} {self.id} is {self.document['status']} after {timeout_s:g} s"
+                raise TimeoutError(msg)
+            time.sleep(poll_s)
+        if self.document["status"] != status:
+            detail = (self.document["error"] or {}).get("detail") or f"it ended as {self.document['status']}"
+            raise ServerError(str(detail), problem="job-failed")
+
     def _write_report(self, path: str | Path) -> None:
         Path(path).write_bytes(self._connection.content(f"{self._url}/report", format=find_format(path)))
 
@@ -232,6 +244,57 @@ class Model(Resource):
         self._connection.delete(self._url)
 
 
+class Frontier(Resource):
+    """Performance by the cost of tests, for groups of a search's features."""
+
+    def __init__(self, connection: Connection, document: dict[str, Any]) -> None:
+        super().__init__(connection, document)
+        self._path = f"/v1/searches/{document['search_id']}/test-frontiers"
+
+    def wait(self, *, timeout_s: float | None = None, poll_s: float = 1.0) -> Self:
+        """Wait until all groups are evaluated.
+
+        Parameters
+        ----------
+        timeout_s : float or None
+            Most seconds to wait; None for no limit. The job goes on after that.
+        poll_s : float
+            Seconds between two looks.
+
+        Returns
+        -------
+        Frontier
+            The frontier itself, with its points.
+
+        Raises
+        ------
+        TimeoutError
+            If it has not ended in time.
+        ServerError
+            If it failed.
+        """
+        self._wait_until("succeeded", ("queued", "running"), timeout_s, poll_s)
+        return self
+
+    @property
+    def points(self) -> pd.DataFrame:
+        """A row for each group of tests, ascending by cost: `tests`, `cost`, `score`, `on_frontier` and more.
+
+        Empty until the job has succeeded.
+        """
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame((self.document["result"] or {"points": []})["points"])
+
+    def missing_tests(self, patient: Mapping[str, Any]) -> dict[str, Any]:
+        """Rank the tests that a patient has not had, by expected change of the risk per cost; raises ServerError."""
+        return self._connection.post(f"{self._url}/missing-tests", {"patient": dict(patient)})
+
+    def delete(self) -> None:
+        """Delete it; a running job is abandoned. Raises ServerError."""
+        self._connection.delete(self._url)
+
+
 class Search(Resource):
     """A search on a server, queued, running or ended."""
 
@@ -380,6 +443,30 @@ class Search(Resource):
             error = found["error"] or {}
             raise ServerError(str(error.get("detail") or "the explanation failed"), problem="job-failed")
         return dict(found["result"])
+
+    def create_frontier(self, **fields: Any) -> Frontier:  # noqa: ANN401  fields of the request
+        """Queue an evaluation of the best pipeline on groups of tests.
+
+        Parameters
+        ----------
+        **fields : object
+            `tests`, each with `name`, `cost` and `features`, or `catalogue_id` and so on, as in the REST API.
+
+        Returns
+        -------
+        Frontier
+            The queued one; `wait` follows it.
+
+        Raises
+        ------
+        ServerError
+            With every fault of the tests, or if the search has no result.
+        """
+        return Frontier(self._connection, self._connection.post(f"{self._url}/test-frontiers", fields))
+
+    def frontiers(self) -> list[Frontier]:
+        """List all frontiers of the search, oldest first; `refresh` reads the points of one."""
+        return [Frontier(self._connection, each) for each in self._connection.items(f"{self._url}/test-frontiers")]
 
     def cancel(self) -> Self:
         """Ask the search to end; what it has evaluated becomes the model."""

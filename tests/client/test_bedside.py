@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autoprog import Client, ServerError
-from autoprog.client import DiagnosisModel, Model, SelectionProblem
+from autoprog.client import DiagnosisModel, Model, Search, SelectionProblem
 from autoprog.jobs.runner import JobRunner
 from tests.api.searching import FILE, SPEC, patient
 from tests.client.test_client import model, runner, search
@@ -110,7 +110,7 @@ def _problem(client: Client, **fields: object) -> SelectionProblem:
 def test_rounds_with_classifiers_go_from_test_to_test_to_a_prediction(client: Client, runner: JobRunner) -> None:
     problem = _problem(client, cohort=client.create_cohort(FILE, SPEC))
     assert problem.status == "training"
-    with pytest.raises(TimeoutError, match="still training"):
+    with pytest.raises(TimeoutError, match="is training after 0 s"):
         problem.wait(timeout_s=0)
     with pytest.raises(ServerError):
         problem.open_round()
@@ -149,6 +149,32 @@ def test_failed_training_is_told(client: Client) -> None:
     problem.document = {**problem.document, "status": "failed", "error": {"detail": "too few patients"}}
     with pytest.raises(ServerError, match="too few patients"):
         problem.wait()
+
+
+def test_frontier_shows_what_tests_are_worth(search: Search, runner: JobRunner) -> None:
+    tests = [
+        {"name": "history", "cost": 1, "features": ["age", "sex", "cp"]},
+        {"name": "exercise ECG", "cost": 87.3, "features": ["thalach", "exang"]},
+    ]
+    frontier = search.create_frontier(tests=tests)
+    assert frontier.points.empty
+    with pytest.raises(TimeoutError):
+        frontier.wait(timeout_s=0)
+    assert runner.run_one()
+    points = frontier.wait().points
+    assert [set(names) for names in points["tests"]] == [
+        {"history"}, {"exercise ECG"}, {"history", "exercise ECG"},
+    ]  # fmt: skip
+    assert points["cost"].tolist() == pytest.approx([1, 87.3, 88.3])
+    assert points["score"].between(0.5, 1).all()
+    ranked = frontier.missing_tests(patient(thalach=None, exang=None))
+    assert [each["test"] for each in ranked["items"]] == ["exercise ECG"]
+    assert [each.id for each in search.frontiers()] == [frontier.id]
+    frontier.delete()
+    assert search.frontiers() == []
+    with pytest.raises(ServerError) as refused:
+        search.create_frontier(tests=[{"name": "history", "cost": -1, "features": ["agee"]}])
+    assert len(refused.value.faults) >= 2
 
 
 def test_model_is_approved_retired_and_rolled_back(client: Client, model: Model) -> None:
