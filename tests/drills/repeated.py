@@ -1,12 +1,12 @@
 """The faults of `faults.py`, each many times: several in one installation after another, installations side by side.
 
     python -m tests.drills.repeated FOLDER [--times 20] [--postgres URL] [--only DATABASE ...] [--side-by-side 3]
-        [--minutes N] [--long]
+        [--minutes N] [--faults FAULT ...]
 
 A drill waits most of its time, and an installation takes longer to start than a search of twelve evaluations takes. So
 here an installation takes ten faults, each in a search of its own and after a random number of its evaluations, and
-must still hold whatever was acknowledged during the earlier ones. `--long` tries the faults that last a minute or ten
-instead, on SQLite, PostgreSQL and the cluster. Each result is a line of FOLDER; another run goes on
+must still hold whatever was acknowledged during the earlier ones. Faults that last a minute or ten are tried if
+`--faults` names them, on SQLite, PostgreSQL and the cluster. Each result is a line of FOLDER; another run goes on
 from there, and prints the table of all of them.
 """
 
@@ -30,7 +30,10 @@ from typing import Any
 from tests.drills.cluster import Cluster
 from tests.drills.faults import EVALUATIONS, FAULTS, LONG, OWN_DISK, Fault, installation, strike
 
-LONG_FAULTS: Mapping[str, Mapping[str, Fault]] = dict.fromkeys(("sqlite", "postgresql", "cluster"), LONG)
+ALL_FAULTS: Mapping[str, Mapping[str, Fault]] = {
+    database: {**faults, **(LONG if database in {"sqlite", "postgresql", "cluster"} else {})}
+    for database, faults in FAULTS.items()
+}
 FAULTS_OF_AN_INSTALLATION = 10
 WAIT_S = 0.5  # of clients between their requests, so that installations side by side leave each other time
 
@@ -113,8 +116,8 @@ class Results:
         """Counts and figures of each fault, as Markdown."""
         head = "| fault | database | times | wrong | acknowledged | 503 | no response | to the end, s: median, most |"
         lines, found = [head, "| " + "--- | " * 7 + "--- |"], self.read()
-        for database, faults in FAULTS.items():
-            for fault in {**faults, **LONG_FAULTS.get(database, {})}:
+        for database, faults in ALL_FAULTS.items():
+            for fault in faults:
                 those = [each for each in found if (each["database"], each["fault"]) == (database, fault)]
                 played = [each for each in those if "acknowledged" in each]
                 if not played:
@@ -178,14 +181,17 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(FAULTS), default=list(FAULTS))
     parser.add_argument("--side-by-side", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=1e6)
-    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--faults", nargs="+", choices=sorted(set().union(*ALL_FAULTS.values())))
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes end, too
     servers = dict.fromkeys(("sqlite", "own postgresql", f"sqlite{OWN_DISK}"))
     on_postgres = ("postgresql", "cluster", "network", f"postgresql{OWN_DISK}")
     servers |= dict.fromkeys(on_postgres, asked.postgres) if asked.postgres else {}
-    faults = LONG_FAULTS if asked.long else FAULTS
-    databases = {database: url for database, url in servers.items() if database in asked.only and database in faults}
+    faults = {
+        database: {name: fault for name, fault in of.items() if name in (asked.faults or FAULTS[database])}
+        for database, of in ALL_FAULTS.items()
+    }
+    databases = {database: url for database, url in servers.items() if database in asked.only and faults[database]}
     results = Results(asked.folder, databases, faults, asked.times, asked.minutes)
     with ThreadPoolExecutor(asked.side_by_side) as pool:
         try:
