@@ -21,11 +21,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx2
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from tests.drills.cluster import Clients, Cluster
@@ -299,10 +300,11 @@ def wait_for_end(cluster: Cluster, search: str) -> dict[str, Any]:
     """Poll a search to its end, for some minutes."""
     deadline = time.monotonic() + 400
     while time.monotonic() < deadline:
-        answer = cluster.client.get(f"/v1/searches/{search}")
-        if answer.is_success and answer.json()["finished_at"] is not None:
-            document: dict[str, Any] = answer.json()
-            return document
+        with suppress(httpx2.TransportError):  # a connection that was idle while all stood still is closed
+            answer = cluster.client.get(f"/v1/searches/{search}")
+            if answer.is_success and answer.json()["finished_at"] is not None:
+                document: dict[str, Any] = answer.json()
+                return document
         time.sleep(0.5)
     return {"status": "unfinished", "model_id": None, "error": None}
 
