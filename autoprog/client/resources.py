@@ -278,10 +278,7 @@ class Frontier(Resource):
 
     @property
     def points(self) -> pd.DataFrame:
-        """A row for each group of tests, ascending by cost: `tests`, `cost`, `score`, `on_frontier` and more.
-
-        Empty until the job has succeeded.
-        """
+        """A row for each group of tests, ascending by cost; empty until the job has succeeded."""
         import pandas as pd  # noqa: PLC0415
 
         return pd.DataFrame((self.document["result"] or {"points": []})["points"])
