@@ -35,13 +35,13 @@ def hang(marker: Path) -> Call:
     return Call(marker.name, functions.begin_and_hang, (str(marker),))
 
 
-def assert_both_slots_are_free_within_a_second(queue: CallQueue) -> None:
+def assert_both_slots_are_free_soon(queue: CallQueue) -> None:
     start = time.monotonic()
     for n in range(2):
         queue.submit(Call(f"free {n}", functions.interval, (0.2,)), LIMITS)
     begun = [outcome.value[0] for outcome in queue.outcomes()]
     assert len(begun) == 2
-    assert max(begun) - start < 1
+    assert max(begun) - start < 5  # a call that was not ended would hold its slot until its limit
 
 
 def test_values_come_back_under_their_keys(dispatcher: Dispatcher) -> None:
@@ -157,7 +157,7 @@ def test_withdrawing_running_calls_kills_them(engine: Engine, tmp_path: Path) ->
         wait_until(lambda: all(marker.exists() for marker in markers))
         for marker in markers:
             queue.withdraw(marker.name)
-        assert_both_slots_are_free_within_a_second(queue)
+        assert_both_slots_are_free_soon(queue)
 
 
 def test_calls_run_while_nobody_waits_for_their_outcomes(engine: Engine, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_stop_kills_what_runs_and_leaves_the_rest(engine: Engine, tmp_path: Path
         statuses[o.key] = o.status
     assert statuses == {"done": CallStatus.SUCCEEDED} | dict.fromkeys("01234", CallStatus.CANCELLED)
     with engine.open(never) as queue:
-        assert_both_slots_are_free_within_a_second(queue)
+        assert_both_slots_are_free_soon(queue)
     assert sum(marker.exists() for marker in markers) == 2
 
 
@@ -223,7 +223,7 @@ def test_a_queue_that_is_left_kills_what_it_began(engine: Engine, tmp_path: Path
             queue.submit(hang(marker), LIMITS)
         wait_until(lambda: sum(marker.exists() for marker in markers) == 2)
     with engine.open(never) as queue:
-        assert_both_slots_are_free_within_a_second(queue)
+        assert_both_slots_are_free_soon(queue)
     assert sum(marker.exists() for marker in markers) == 2
 
 
