@@ -148,12 +148,15 @@ async def _serve(
             await _leave(worker)
             life.cancel()
             return 0
-        was_member = life.result() or was_member
+        failure = life.exception()
+        if failure is not None and not was_member:
+            raise failure  # as of a plug-in; later, a scheduler that ends during a handshake raises any error
+        was_member = was_member or life.result()
         if not was_member:
             termination.cancel()
             _log.error("the scheduler at %s cannot be reached", scheduler)
             return 1
-        _log.warning("the scheduler at %s was lost: joining it again", scheduler)
+        _log.warning("the scheduler at %s was lost: joining it again", scheduler, exc_info=failure)
         await asyncio.wait({termination}, timeout=_PAUSE_S)
 
 
