@@ -77,6 +77,7 @@ class Exploration:
             state.settings, self._batches, self.clock, n_patients=cohort.n_rows, is_sampled=self._is_sampled
         )
         self._last_beside: tuple[int, Contributions | None] | None = None
+        self._left_off: list[str] = []
         self._expect()
 
     @cached_property
@@ -117,14 +118,15 @@ class Exploration:
     def outcome(self) -> tuple[History, Plan, list[str]]:
         """Evaluations and plan that the model is made from, with warnings where not all patients were used."""
         if not self._is_sampled:
-            return self.history, self.plan, []
+            return self.history, self.plan, self._left_off
         n = sum(e.status is not Status.CANCELLED for e in self.explored)
         total = f"{self.cohort.n_rows:,}"
         explored = f"{n} configurations were explored on {self.exploration_plan.patients:,} of {total} patients"
         if self.final.succeeded:
-            return self.final, self.plan, [f"{explored}, and the best {len(self.final.succeeded)} evaluated on all"]
-        texts = [f"{explored}; none could be evaluated on all, so the model is fitted to the explored ones alone"]
-        return self.explored, self.exploration_plan, texts
+            text = f"{explored}, and the best {len(self.final.succeeded)} evaluated on all"
+            return self.final, self.plan, [*self._left_off, text]
+        text = f"{explored}; none could be evaluated on all, so the model is fitted to the explored ones alone"
+        return self.explored, self.exploration_plan, [*self._left_off, text]
 
     def choose_ensemble(self, history: History, observed: Observed) -> tuple[Ensemble, Candidates]:
         """Choose the ensemble of a history with succeeded evaluations, by what was observed of its patients."""
@@ -162,6 +164,15 @@ class Exploration:
                 self._evaluate_finalists(batch)
         while (proposal := self._record(self._next_finalists(), self.optimizer_state, is_final=True)) is not None:
             self._evaluate_finalists(proposal)
+
+    def leave_off(self, losses: int) -> None:
+        """Evaluate nothing more, as so many runners in a row have ended; the model's warnings say so."""
+        n = len(self.history.succeeded)
+        text = (
+            f"{losses} runners in a row ended while they worked on this search: it ended early, and the model is made "
+            f"of the {n} pipelines that had succeeded"
+        )
+        self._left_off = [text]
 
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())

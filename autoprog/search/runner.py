@@ -5,13 +5,18 @@ from __future__ import annotations
 import structlog
 
 from autoprog.errors import SearchFailedError
+from autoprog.evaluation import Status
 from autoprog.search.delivery import deliver
 from autoprog.search.learning import collect_statistics
 from autoprog.search.loop import Exploration
 from autoprog.search.ports import Claim, Store
 from autoprog.search.tasks import load_cohort
 from autoprog.search.warm_start import teaching_statistics
-from autoprog.work import Dispatcher, LeasedRunner, ShutdownError, Signals
+from autoprog.work import MAX_LOST_LEASES, Dispatcher, LeasedRunner, ShutdownError, Signals
+
+# What ends its runners is mostly a pipeline, so that the model of what has succeeded can still be made.
+DELIVERIES = 2
+"""Runners that may deliver what a search has after `MAX_LOST_LEASES`, before it is given up."""
 
 
 class Runner(LeasedRunner[Claim]):
@@ -51,18 +56,26 @@ class Runner(LeasedRunner[Claim]):
                 self._learn(claim, exploration, log)
 
     def _run(self, claim: Claim, signals: Signals) -> Exploration:
-        if (reason := self._given_up(claim)) is not None:
-            raise SearchFailedError(reason)
+        self._give_up(claim, MAX_LOST_LEASES + DELIVERIES)
         state = self._store.load(claim)
+        if not any(evaluation.status is Status.SUCCEEDED for evaluation in state.evaluations):
+            self._give_up(claim, MAX_LOST_LEASES)
         cohort = load_cohort(state.cohort)
         exploration = Exploration(self._store, self._dispatcher, claim, state, cohort=cohort, signals=signals)
-        exploration.run()
+        if claim.losses < MAX_LOST_LEASES:
+            exploration.run()
+        else:
+            exploration.leave_off(claim.losses)
         result = deliver(
             self._store, self._dispatcher, claim, state, cohort=cohort, exploration=exploration, signals=signals
         )
         signals.check()
         self._store.finish(claim, result, cancelled=signals.cancel.is_set())
         return exploration
+
+    def _give_up(self, claim: Claim, after: int) -> None:
+        if (reason := self._given_up(claim, after)) is not None:
+            raise SearchFailedError(reason)
 
     def _learn(self, claim: Claim, exploration: Exploration, log: structlog.stdlib.BoundLogger) -> None:
         """Store what this search teaches later ones; the client has the model already and must not wait for it."""

@@ -64,9 +64,9 @@ class LeasedRunner(ABC, Generic[C]):
         return run_leased(self.what, work, self._leases, claim, signals=signals, lease_s=self._lease_s, log=log)
 
     @staticmethod
-    def _given_up(claim: Claim) -> str | None:
+    def _given_up(claim: Claim, after: int = MAX_LOST_LEASES) -> str | None:
         """The reason for giving the work up, after too many runners have died over it; None before."""
-        if claim.losses < MAX_LOST_LEASES:
+        if claim.losses < after:
             return None
         return f"given up: {claim.losses} runners in a row ended while they worked on it"
 

@@ -29,13 +29,14 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice
 from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import structlog
 
 from autoprog.errors import ConflictError, LeaseLostError, StoreUnavailableError
 from autoprog.evaluation import Evaluation, Status
 from autoprog.search.ports import Claim, SearchResult
+from autoprog.search.runner import DELIVERIES
 from autoprog.storage.database import new_id
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import SearchRepository
@@ -61,6 +62,7 @@ _TOLD = "SELECT type, count(*) FROM search_event WHERE search_id = ? GROUP BY ty
 _QUIET_FAILURES = {"heartbeat": 0.2, "evaluation": 0.15}
 _CONFIGURATIONS = [make_configuration(number + 1) for number in range(EVALUATIONS)]
 T = TypeVar("T")
+Poison = Literal["evaluation", "delivery"]
 
 
 @dataclass
@@ -69,7 +71,7 @@ class Entry:
 
     owner: str
     order: int
-    is_poison: bool
+    poison: Poison | None  # what of it kills its runner
     losses: int
     token: int = 0
     holder: Process | None = None  # that has not given it back
@@ -179,6 +181,9 @@ class Book:
         entry, row = self._written(claim, "an end")
         self._heard(entry, row)
         self.check(row["status"] == status, f"the search is {row['status']}, not {status}")
+        most = _most_losses(entry)
+        self.check(status != "failed" or claim.losses >= most, "a search was given up too early")
+        self.check(status == "failed" or claim.losses < most, "a search went on that was to be given up")
         self.check(row["finished_at"] is not None, "an ended search has no time of its end")
         entry.status, entry.holder, entry.lease_end = status, None, None
 
@@ -215,7 +220,6 @@ class Book:
             self.check(told.get("evaluation", 0) == len(stored), "an evaluation was not told once")
             models = self._rows.execute("SELECT count(*) FROM model WHERE search_id = ?", [search]).fetchone()[0]
             self.check(models == 1 if entry.status == "succeeded" else models <= 1, f"{models} models")
-            self.check(entry.status != "failed" or entry.losses >= MAX_LOST_LEASES, "a search was given up too early")
             self.check(entry.status != "cancelled" or entry.was_cancelled, "a search was cancelled by nobody")
 
     def _written(self, claim: Claim, what: str) -> tuple[Entry, sqlite3.Row]:
@@ -380,17 +384,19 @@ class SimulatedRunner(LeasedRunner[Claim]):
         return claim.search_id
 
     def _work_on(self, claim: Claim, signals: Signals, log: structlog.stdlib.BoundLogger) -> None:
-        if (reason := self._given_up(claim)) is not None:
+        done = set[int]()
+        if (reason := self._given_up(claim, MAX_LOST_LEASES + DELIVERIES)) is None:
+            done = {evaluation.number for evaluation in self._store.load(claim).evaluations}
+            reason = None if done else self._given_up(claim)
+        if reason is not None:
             if self._world.random.random() < 0.4:
                 self._process.suspend(self._world.now, self._world.random.uniform(1.0, 3 * LEASE_S))
             self._wait()
             self._store.fail(claim, "given_up", reason)
             return
-        done = {evaluation.number for evaluation in self._store.load(claim).evaluations}
-        for number in range(EVALUATIONS):
-            if number in done:
-                continue
-            self._compute()
+        missing = set(range(EVALUATIONS)) - done if claim.losses < MAX_LOST_LEASES else set()
+        for number in sorted(missing):
+            self._compute("evaluation")
             self._was_asked = signals.shutdown.is_set() and not signals.lost.is_set()
             signals.check()
             if signals.cancel.is_set():
@@ -398,7 +404,7 @@ class SimulatedRunner(LeasedRunner[Claim]):
             reason = f"{self._process.name} {claim.token}"
             evaluation = Evaluation(number, 0, _CONFIGURATIONS[number], Status.CRASHED, reason=reason)
             self._record(claim, evaluation)
-        self._wait()
+        self._compute("delivery")
         self._store.finish(claim, make_result(), cancelled=signals.cancel.is_set())
 
     def _record(self, claim: Claim, evaluation: Evaluation) -> None:
@@ -414,9 +420,9 @@ class SimulatedRunner(LeasedRunner[Claim]):
         most = 1.5 * LEASE_S if self._world.random.random() < 0.4 else 2.0
         self._world.wait(self._world.now + self._world.random.uniform(0.1, most))
 
-    def _compute(self) -> None:
+    def _compute(self, what: Poison) -> None:
         self._wait()
-        if self._held is not None and self._book.searches[self._held.search_id].is_poison:
+        if self._held is not None and self._book.searches[self._held.search_id].poison == what:
             self._world.kill(self._process)
             self._world.main.switch()
 
@@ -459,8 +465,9 @@ class Schedule:
             owner = world.random.choice(self._place.owners)
             losses = world.random.choice([0, 0, 0, MAX_LOST_LEASES - 2, MAX_LOST_LEASES - 1])
             search = self._place.queue(owner, world.time, losses)  # as if runners had died over it before
-            is_poison = world.random.random() < 0.15
-            self._book.searches[search] = Entry(owner, order, is_poison=is_poison, losses=losses)
+            kills = world.random.random()
+            poison: Poison | None = "evaluation" if kills < 0.15 else "delivery" if kills < 0.2 else None
+            self._book.searches[search] = Entry(owner, order, poison=poison, losses=losses)
 
     def _start(self) -> None:
         self._n_started += 1
@@ -666,6 +673,11 @@ def _play_side_by_side(seeds: range, processes: int, seconds: float) -> bool:
     took = {"seconds": time.monotonic() - began, "processor_seconds": used.ru_utime + used.ru_stime}
     print(json.dumps({"schedules": n} | {name: round(value, 1) for name, value in took.items()}), flush=True)
     return failed
+
+
+def _most_losses(entry: Entry) -> int:
+    """Leases lost in a row after which a search is given up."""
+    return MAX_LOST_LEASES + (DELIVERIES if entry.evaluations else 0)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -110,12 +110,8 @@ FAULTS: dict[str, Fault] = {
     "a search fails with its process": Fault(
         _WORK, "(LeaseLostError, ShutdownError, Engine", "(LeaseLostError, Engine"
     ),
-    "a search that kills is never given up": Fault(
-        _RUNNER, "claim.losses < MAX_LOST_LEASES", "claim.losses < 1000 * MAX_LOST_LEASES"
-    ),
-    "a search is given up too early": Fault(
-        _RUNNER, "claim.losses < MAX_LOST_LEASES", "claim.losses < MAX_LOST_LEASES - 1"
-    ),
+    "a search that kills is never given up": Fault(_RUNNER, "claim.losses < after", "claim.losses < 1000 * after"),
+    "a search is given up too early": Fault(_RUNNER, "claim.losses < after", "claim.losses < after - 1"),
 }
 
 

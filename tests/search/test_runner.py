@@ -355,13 +355,13 @@ def test_a_search_whose_database_is_always_away_is_given_up(bench: Bench, monkey
 
     search_id = bench.queue()
     monkeypatch.setattr(bench.store, "load", away)
-    for _ in range(5):
+    for _ in range(7):
         assert not bench.runner(InlineDispatcher()).run_one()
         expire(bench, search_id)
     assert bench.runner(InlineDispatcher()).run_one()
     error = bench.search(search_id).error
     assert error is not None
-    assert error["detail"].startswith("given up: 5 runners")
+    assert error["detail"].startswith("given up: 7 runners")
 
 
 def test_a_crash_of_a_runner_that_was_taken_over_is_not_the_searchs(bench: Bench) -> None:
@@ -386,6 +386,48 @@ def test_a_search_that_ends_its_runners_is_given_up(bench: Bench) -> None:
         "code": "search-failed",
         "detail": "given up: 5 runners in a row ended while they worked on it",
     }
+
+
+def test_a_search_that_ends_its_runners_delivers_what_it_has(bench: Bench) -> None:
+    search_id = half_done(bench)
+    for _ in range(5):
+        lose(bench, search_id)
+    last = InlineDispatcher()
+    assert bench.runner(last).run_one()
+    search = bench.search(search_id)
+    assert (search.status, search.error) == ("succeeded", None)
+    evaluations = bench.evaluations(search_id)
+    assert len(evaluations) < 14
+    assert search.warnings[0] == (
+        "5 runners in a row ended while they worked on this search: it ended early, and the model is made of the "
+        f"{len(evaluations)} pipelines that had succeeded"
+    )
+
+
+def test_a_search_that_ends_its_runners_as_they_deliver_is_given_up(bench: Bench) -> None:
+    search_id = half_done(bench)
+    for _ in range(7):
+        lose(bench, search_id)
+    assert bench.runner(InlineDispatcher()).run_one()
+    error = bench.search(search_id).error
+    assert error is not None
+    assert error["detail"].startswith("given up: 7 runners")
+
+
+def half_done(bench: Bench) -> str:
+    """A search whose runner has left it after some evaluations."""
+    search_id = bench.queue()
+    first: Runner
+
+    def leave(call: int) -> CallStatus | None:
+        if call == 22:
+            first.stop()
+        return None
+
+    first = bench.runner(InlineDispatcher(before=leave))
+    assert not first.run_one()
+    assert bench.evaluations(search_id)
+    return search_id
 
 
 def test_runners_that_got_somewhere_or_left_politely_do_not_count(bench: Bench) -> None:
