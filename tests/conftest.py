@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,8 @@ _LONG = (
 )
 # Folders whose files share what takes long to make: a server with searches that have ended, fitted estimators, engines.
 _SHARING = ("tests/pages/", "tests/estimator/", "tests/engine/")
+# Files whose tests share nothing and take long together.
+_SPLIT = ("tests/drills/test_leases",)
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -42,21 +45,28 @@ LONG_BACKENDS = (pytest.param("sqlite", marks=pytest.mark.slow), "postgresql") i
 
 
 def pytest_configure() -> None:
-    """Have every process that the tests run in, or start, compute on one thread; an exported number stays."""
+    """Have every process that the tests run in, or start, compute on one thread; an exported number stays.
+
+    They also heed an interrupt, which a shell has them ignore if it runs the tests in the background.
+    """
     for name in THREADS:
         os.environ.setdefault(name, "1")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put long files first, so that no process works on one alone at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
+    """Put long files first and those that can be split last, so that no process works alone at the end."""
+    items.sort(key=lambda item: (item.nodeid.startswith(_SPLIT), not item.nodeid.startswith(_LONG)))
 
 
 class _Scheduling(LoadFileScheduling):
     """Each file runs in one process, and so do all files of a folder that share what takes long to make."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(_SPLIT):
+            return nodeid
         return next((folder for folder in _SHARING if nodeid.startswith(folder)), super()._split_scope(nodeid))
 
 

@@ -292,7 +292,7 @@ def test_a_matrix_of_wrong_cells_is_refused_at_once() -> None:
     for n in (1, 3, 1000):
         builder.add(pa.record_batch([np.full(n, 7, np.int8)] * 2000, names))
     builder.finish(faults, passed_over=[3])
-    assert time.process_time() - before < 1
+    assert time.process_time() - before < 4
     assert (faults[0].pointer, len(faults)) == ("/file/columns/q0", 101)
     assert faults[0].detail == "1,004 cells that are not 0 or 1: rows 2, 4, 5, 6, 7 and 999 more"
     assert faults[100].detail == "1,900 more columns with cells that are not 0 or 1"

@@ -12,7 +12,7 @@ import pytest
 from tests.drills.leases import find, place
 from tests.drills.planted import FAULTS
 
-SCHEDULES, PART = 10_000, 1_000  # some four minutes of a core
+SCHEDULES, PART = 10_000, 500  # some four minutes of a core
 
 
 @pytest.mark.parametrize("first", range(0, SCHEDULES, PART))

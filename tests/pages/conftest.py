@@ -23,6 +23,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.api.conftest import client, client_of, driver, keyed_app, local_app
+from tests.conftest import LONG_BACKENDS
 from tests.system.server import ROOT, Server
 
 __all__ = ["client", "client_of", "driver", "keyed_app", "local_app"]
@@ -58,6 +59,13 @@ _TOO_SMALL = """() => {
 }"""
 
 PageAt = Callable[..., Page]
+
+
+@pytest.fixture(params=LONG_BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    """One kind of server: the tests of the API try each with what the pages ask of it."""
+    kind: str = request.param
+    return kind
 
 
 def chromium() -> str | None:
