@@ -166,13 +166,18 @@ class Exploration:
             self._evaluate_finalists(proposal)
 
     def leave_off(self, losses: int) -> None:
-        """Evaluate nothing more, as so many runners in a row have ended; the model's warnings say so."""
+        """Propose and evaluate nothing more, as so many runners in a row have ended; the model's warnings say so."""
         n = len(self.history.succeeded)
         text = (
             f"{losses} runners in a row ended while they worked on this search: it ended early, and the model is made "
             f"of the {n} pipelines that had succeeded"
         )
         self._left_off = [text]
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the search was left off, so that its posterior is neither concluded from nor taught."""
+        return bool(self._left_off)
 
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())

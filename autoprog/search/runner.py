@@ -14,7 +14,7 @@ from autoprog.search.tasks import load_cohort
 from autoprog.search.warm_start import teaching_statistics
 from autoprog.work import MAX_LOST_LEASES, Dispatcher, LeasedRunner, ShutdownError, Signals
 
-# What ends its runners is mostly a pipeline, so that the model of what has succeeded can still be made.
+# What ended the others may not end a runner that only makes the model of what has succeeded.
 DELIVERIES = 2
 """Runners that may deliver what a search has after `MAX_LOST_LEASES`, before it is given up."""
 
@@ -52,7 +52,7 @@ class Runner(LeasedRunner[Claim]):
             self._store.fail(claim, error.code, str(error), cancelled=signals.cancel.is_set())
             log.info("failed", reason=str(error))
         else:
-            if self._teaches:
+            if self._teaches and not exploration.is_cut_short:
                 self._learn(claim, exploration, log)
 
     def _run(self, claim: Claim, signals: Signals) -> Exploration:

@@ -55,7 +55,8 @@ def deliver(
     fitted = _fit_ensemble(exploration, history, plan)
     # This process computes while the slots refit: small products, for which threads would take cores from the slots.
     with threadpool_limits(1), ThreadPoolExecutor(1) as aside:
-        learnt = (exploration.counts()["n_proposed"] or 0) > 0  # of an opening alone the optimizer concludes nothing
+        # Of an opening alone the optimizer concludes nothing, and a posterior may be what has ended other runners.
+        learnt = (exploration.counts()["n_proposed"] or 0) > 0 and not exploration.is_cut_short
         in_time = exploration.clock.allows(posterior_s(len(exploration.explored)))
         concluded = aside.submit(_concluded, exploration) if learnt and in_time else None
         fitted, members, left_out = _refit(dispatcher, exploration, fitted, signals)
