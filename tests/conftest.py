@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import shutil
@@ -59,6 +60,12 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long files first and those that can be split last, so that no process works alone at the end."""
     items.sort(key=lambda item: (item.nodeid.startswith(_SPLIT), not item.nodeid.startswith(_LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """Keep collected tests and all modules out of the garbage collector's way: it took 4 % of the tests' time."""
+    gc.collect()
+    gc.freeze()
 
 
 class _Scheduling(LoadFileScheduling):
